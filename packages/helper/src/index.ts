@@ -1,1 +1,2 @@
-export {};
+export type { ExitRecord } from './exit-record.ts';
+export * from './records.ts';
