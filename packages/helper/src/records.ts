@@ -21,7 +21,8 @@ export function encodeRecords(list: RecordList): Buffer {
   }
   const bytes = Buffer.from(parts.join(''));
   if (bytes.length === 0) throw new RecordError('a record list needs one record at least');
-  if (bytes.length > FRAME_MAX) throw new RecordError(`the message has ${bytes.length} bytes; ${FRAME_MAX} is the most`);
+  if (bytes.length > FRAME_MAX)
+    throw new RecordError(`the message has ${bytes.length} bytes; ${FRAME_MAX} is the most`);
   return bytes;
 }
 

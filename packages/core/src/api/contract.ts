@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { ATTEMPT_STATES, TASK_STATES } from '../tasks/states.ts';
 import { LEVELS, TASK_CLASSES } from '../tasks/definition.ts';
 import { OUTCOMES, type Outcome } from '../tasks/outcomes.ts';
+import { ATTEMPT_STATES, TASK_STATES } from '../tasks/states.ts';
 
 /** Raised whenever a client of one number cannot talk to an engine of another. */
 export const API_VERSION = 1;
@@ -141,7 +141,13 @@ export const fleetStatus = z.object({
       name: z.string(),
       repository: z.string(),
       level: z.enum(LEVELS),
-      counts: z.object({ queued: z.number(), active: z.number(), blocked: z.number(), ended: z.number(), ok: z.number() }),
+      counts: z.object({
+        queued: z.number(),
+        active: z.number(),
+        blocked: z.number(),
+        ended: z.number(),
+        ok: z.number(),
+      }),
     }),
   ),
   tasks: z.array(taskView),
@@ -194,7 +200,11 @@ export const removeInput = z.strictObject({
   /** Also where the result is not merged anywhere. The commits stay under `refs/drover/snapshots/`. */
   unmerged: z.boolean().optional(),
 });
-export const diffInput = z.strictObject({ ref: taskRef, stat: z.boolean().optional(), attempt: z.number().int().min(1).optional() });
+export const diffInput = z.strictObject({
+  ref: taskRef,
+  stat: z.boolean().optional(),
+  attempt: z.number().int().min(1).optional(),
+});
 export const diffResult = z.object({ base: z.string(), head: z.string(), text: z.string(), truncated: z.boolean() });
 
 /** Where to read an attempt's output: files on disk, and the keeper's socket while it lives. */

@@ -4,14 +4,13 @@
  */
 export class DroverError extends Error {
   override readonly name: string = 'DroverError';
+  readonly code: string;
+  /** What the reader can do about it, as a sentence; empty when nothing is to be done. */
+  readonly hint: string;
 
-  constructor(
-    readonly code: string,
-    message: string,
-    /** What the reader can do about it, as a sentence; empty when nothing is to be done. */
-    readonly hint: string = '',
-    options?: ErrorOptions,
-  ) {
+  constructor(code: string, message: string, hint = '', options?: ErrorOptions) {
     super(message, options);
+    this.code = code;
+    this.hint = hint;
   }
 }

@@ -33,7 +33,10 @@ export const OUTCOMES = {
     ...final('Done, but the agent did not exit by itself and was ended after its grace time.', ''),
     success: true,
   },
-  agent_error: final('The agent itself reported an error or exited with a failure.', 'Read its log: `drover logs TASK`.'),
+  agent_error: final(
+    'The agent itself reported an error or exited with a failure.',
+    'Read its log: `drover logs TASK`.',
+  ),
   no_result: {
     ...final('The agent exited without saying that it had finished.', 'Read its log: `drover logs TASK`.'),
     retry: true,
@@ -73,7 +76,10 @@ export const OUTCOMES = {
     'The results of its dependencies cannot be merged without a person.',
     'Merge them by hand, or order the tasks one after the other.',
   ),
-  setup_failed: final('A setup command failed, so no agent was started.', 'Read its output: `drover logs TASK --setup`.'),
+  setup_failed: final(
+    'A setup command failed, so no agent was started.',
+    'Read its output: `drover logs TASK --setup`.',
+  ),
   sandbox_failed: {
     ...final('The sandbox could not be made or did not pass its checks.', 'Run `drover doctor`.'),
     retry: true,
