@@ -22,6 +22,17 @@ async function ask(body: Record<string, unknown>, path = '/v1/messages'): Promis
   return fetch(`${llm!.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
+interface Answer {
+  content: { type: string; text?: string; input?: unknown }[];
+  stop_reason: string;
+  input_tokens: number;
+  error: { type: string };
+}
+
+async function answer(body: Record<string, unknown>, path?: string): Promise<Answer> {
+  return (await ask(body, path)).json() as Promise<Answer>;
+}
+
 const user = (content: unknown) => ({ role: 'user', content });
 const assistant = (content: unknown) => ({ role: 'assistant', content });
 const request = (...messages: unknown[]) => ({ model: 'm-1', tools: TOOLS, messages });
@@ -32,28 +43,28 @@ describe('turns', () => {
       scenarios: [{ match: '^fix', turns: [{ shell: 'echo hi' }, { text: 'fixed' }] }],
       turns: [{ text: 'other' }],
     });
-    const first = await (await ask(request(user('Fix it')))).json();
+    const first = await answer(request(user('Fix it')));
     expect(first.content[0]).toMatchObject({ type: 'tool_use', name: 'Bash', input: { command: 'echo hi' } });
     expect(first.stop_reason).toBe('tool_use');
 
     const result = user([{ type: 'tool_result', tool_use_id: 'x', content: 'hi' }]);
-    const second = await (await ask(request(user('Fix it'), assistant(first.content), result))).json();
+    const second = await answer(request(user('Fix it'), assistant(first.content), result));
     expect(second.content).toEqual([{ type: 'text', text: 'fixed' }]);
 
-    const third = await (await ask(request(user('Fix it'), assistant('fixed'), user('and now?')))).json();
-    expect(third.content[0].text).toBe('other');
+    const third = await answer(request(user('Fix it'), assistant('fixed'), user('and now?')));
+    expect(third.content[0]!.text).toBe('other');
   });
 
   it('repeat the last words when the script is over', async () => {
     await start({ turns: [{ text: 'bye' }] });
-    const answer = await (await ask(request(user('a'), assistant('bye'), assistant('more')))).json();
-    expect(answer.content[0].text).toBe('bye');
+    const said = await answer(request(user('a'), assistant('bye'), assistant('more')));
+    expect(said.content[0]!.text).toBe('bye');
   });
 
   it('answer requests without tools aside', async () => {
     await start({ turns: [{ shell: 'x' }], aux: { text: 'a title' } });
-    const answer = await (await ask({ model: 'm-1', messages: [user('name this')] })).json();
-    expect(answer.content[0].text).toBe('a title');
+    const said = await answer({ model: 'm-1', messages: [user('name this')] });
+    expect(said.content[0]!.text).toBe('a title');
   });
 
   it('take what the client puts in for no prompt', async () => {
@@ -62,7 +73,7 @@ describe('turns', () => {
       { type: 'text', text: '<system-reminder>be good</system-reminder>' },
       { type: 'text', text: 'real' },
     ];
-    expect((await (await ask(request(user(content)))).json()).content[0].text).toBe('yes');
+    expect((await answer(request(user(content)))).content[0]!.text).toBe('yes');
   });
 
   it('fill templates from the conversation', async () => {
@@ -73,9 +84,9 @@ describe('turns', () => {
       ],
     });
     const result = user([{ type: 'tool_result', content: [{ type: 'text', text: 'id=abc count 42' }] }]);
-    const answer = await (await ask(request(user('go'), assistant('..'), result))).json();
-    expect(answer.content[0].text).toBe('got abc');
-    expect(answer.content[1].input).toEqual({ n: 42 });
+    const said = await answer(request(user('go'), assistant('..'), result));
+    expect(said.content[0]!.text).toBe('got abc');
+    expect(said.content[1]!.input).toEqual({ n: 42 });
   });
 });
 
@@ -121,7 +132,7 @@ describe('errors', () => {
     const first = await ask(request(user('go')));
     expect(first.status).toBe(429);
     expect(first.headers.get('retry-after')).toBe('1');
-    expect((await first.json()).error.type).toBe('rate_limit_error');
+    expect(((await first.json()) as Answer).error.type).toBe('rate_limit_error');
     expect((await ask(request(user('go')))).status).toBe(429);
     expect((await ask(request(user('go')))).status).toBe(200);
   });
@@ -134,7 +145,7 @@ describe('errors', () => {
 
 it('counts tokens without a turn', async () => {
   await start({});
-  expect((await (await ask({ messages: [] }, '/v1/messages/count_tokens')).json()).input_tokens).toBeGreaterThan(0);
+  expect((await answer({ messages: [] }, '/v1/messages/count_tokens')).input_tokens).toBeGreaterThan(0);
 });
 
 it('logs requests without their keys, in memory and to a file', async () => {

@@ -96,7 +96,7 @@ class Player {
     const reply = replyOf(turn, conversation, bytes);
     this.#log.add({ ...entry, reply: { text: reply.text, tools: reply.calls.map((call) => call.tool) } });
     if (turn.delayMs) await sleep(turn.delayMs);
-    if (!conversation.stream) return json(response, 200, wire.whole(reply, conversation));
+    if (!conversation.stream) return playWhole(response, wire.whole(reply, conversation), turn);
     await playStream(response, wire.stream(reply, conversation), turn);
   }
 
@@ -106,6 +106,12 @@ class Player {
     this.#errorsGiven.set(key, given + 1);
     return turn.error;
   }
+}
+
+/** A client whose stream broke may ask again without one: it must meet the same fate. */
+function playWhole(response: ServerResponse, body: unknown, turn: Turn): void {
+  if (turn.drop) response.destroy();
+  else if (!turn.hang) json(response, 200, body);
 }
 
 async function playStream(response: ServerResponse, frames: readonly string[], turn: Turn): Promise<void> {

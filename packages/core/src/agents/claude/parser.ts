@@ -147,10 +147,10 @@ export class ClaudeParser implements OutputParser {
   #notes(): string[] {
     const { noise, long, retries, denials } = this.#counts;
     return [
-      noise && `${noise} lines of output were no events`,
-      long && `${long} lines were too long and were not read`,
-      retries && `${retries} requests were retried, last for ${this.#lastRetry}`,
-      denials && `${denials} tool calls were denied`,
+      noise && `lines that were no events: ${noise}`,
+      long && `lines too long to be read: ${long}`,
+      retries && `retried requests: ${retries}, the last for ${this.#lastRetry}`,
+      denials && `denied tool calls: ${denials}`,
     ].filter((note) => typeof note === 'string');
   }
 }

@@ -66,6 +66,12 @@ const ENDINGS: readonly EndingRow[] = [
       /usage limit reached|you've hit your .*limit/i.test(words),
     outcome: 'rate_limited',
   },
+  {
+    name: 'interrupted',
+    when: ({ reason }) => reason.startsWith('aborted'),
+    outcome: 'agent_error',
+    detail: 'It was interrupted.',
+  },
   { name: 'other', when: () => true, outcome: 'agent_error' },
 ];
 
@@ -92,7 +98,8 @@ function denialNames(denials: unknown): string[] {
 export function classifyEnding(ending: Ending, seen: Seen): { outcome: Outcome; detail: string } {
   const row = ENDINGS.find((one) => one.when(ending, seen))!;
   if (row.outcome === 'ok') return { outcome: 'ok', detail: 'It said that it had finished.' };
-  const words = oneLine(ending.words, 300);
+  // Its words for an interruption are for its makers.
+  const words = ending.words.startsWith('[ede_diagnostic]') ? '' : oneLine(ending.words, 300);
   const which =
     ending.denials.length > 0 && row.outcome === 'permission_blocked' ? ` (${ending.denials.join(', ')})` : '';
   return { outcome: row.outcome, detail: `${row.detail ?? ''}${which} ${words}`.trim() || ending.subtype };

@@ -32,7 +32,7 @@ const ROWS: readonly VerdictRow[] = [
       outcome: 'no_result',
       detail: [
         `${exitWords(exit)} It never said that it had finished.`,
-        ...report.notes.map((note) => `${note}.`),
+        ...report.notes.map((note) => `${capital(note)}.`),
       ].join(' '),
     }),
   },
@@ -41,6 +41,10 @@ const ROWS: readonly VerdictRow[] = [
 /** Claude Code's own part of the verdict. */
 export function judgeClaude(report: AgentReport, exit: ExitFacts): AgentVerdict {
   return decide(ROWS, report, exit);
+}
+
+function capital(note: string): string {
+  return note.charAt(0).toUpperCase() + note.slice(1);
 }
 
 function lower(sentence: string): string {
