@@ -1,0 +1,147 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { claudeAdapter } from '../../../packages/core/src/agents/claude/index.ts';
+import type { Launch } from '../../../packages/core/src/agents/types.ts';
+import { startFakeLlm } from '../fake-llm/index.ts';
+import { CLAUDE_VERSION, installRealClaude, scriptedClaudeEnv } from '../real-claude.ts';
+import { SCENARIOS, type Scenario } from './scenarios.ts';
+import { Scrubber } from './scrub.ts';
+
+/** Agents are never uid 0; as root the recording runs as nobody. */
+const NOBODY = 65534;
+const FIXTURES = join(dirname(fileURLToPath(import.meta.url)), '../../../packages/core/src/agents/claude/fixtures');
+
+interface End {
+  output: string;
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** Records every scenario, or those named, into the adapter's fixtures. */
+export async function recordAll(names: readonly string[]): Promise<void> {
+  const claude = await installRealClaude();
+  mkdirSync(FIXTURES, { recursive: true });
+  const table = [];
+  for (const scenario of SCENARIOS) {
+    if (names.length > 0 && !names.includes(scenario.name)) continue;
+    table.push(await record(scenario, claude));
+    console.log(JSON.stringify(table.at(-1)));
+  }
+  if (names.length > 0) return;
+  const file = { version: CLAUDE_VERSION, fixtures: table };
+  writeFileSync(join(FIXTURES, 'fixtures.json'), `${JSON.stringify(file, null, 2)}\n`);
+}
+
+async function record(scenario: Scenario, claude: string) {
+  const root = mkdtempSync(join(tmpdir(), 'claude-record-'));
+  const place = { worktree: join(root, 'work'), userHome: join(root, 'user'), homeDir: join(root, 'home') };
+  for (const path of Object.values(place)) mkdirSync(path);
+  process.env.RECORD_CWD = place.worktree;
+  execFileSync('git', ['init', '-q', place.worktree]);
+  if (scenario.settings) {
+    mkdirSync(join(place.userHome, '.claude'));
+    writeFileSync(join(place.userHome, '.claude/settings.json'), JSON.stringify(scenario.settings));
+  }
+  const llm = await startFakeLlm({ script: scenario.script });
+  try {
+    const launch = await prepare(scenario, claude, place, llm.url);
+    giveAway(root);
+    const end = await run(launch, place.worktree, scenario);
+    const scrubber = new Scrubber([
+      [place.worktree, '/home/me/worktree'],
+      [place.homeDir, '/home/me'],
+    ]);
+    const lines = end.output
+      .trimEnd()
+      .split('\n')
+      .map((line) => scrubber.line(line));
+    writeFileSync(join(FIXTURES, `${scenario.name}.jsonl`), `${lines.join('\n')}\n`);
+    return {
+      file: `${scenario.name}.jsonl`,
+      exit: {
+        code: end.code,
+        signal: end.signal && constants.signals[end.signal],
+        cause: scenario.cause ?? 'exit',
+      },
+      outcome: scenario.outcome,
+      ...(scenario.report ? { report: scenario.report } : {}),
+    };
+  } finally {
+    await llm.stop();
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+async function prepare(
+  scenario: Scenario,
+  claude: string,
+  place: { worktree: string; userHome: string; homeDir: string },
+  url: string,
+): Promise<Launch> {
+  const bin = join(place.userHome, 'bin');
+  mkdirSync(bin);
+  symlinkSync(claude, join(bin, 'claude'));
+  return claudeAdapter.prepare({
+    ...place,
+    homePath: place.homeDir,
+    accountsDir: join(place.userHome, 'accounts'),
+    attemptId: 'a0000000001',
+    plan: 'demo',
+    attempt: 1,
+    env: withoutEmpty({ PATH: `${bin}:/usr/local/bin:/usr/bin:/bin`, ...scriptedClaudeEnv(url), ...scenario.env }),
+    task: {
+      id: 'demo',
+      type: 'code',
+      class: 'batch',
+      priority: 50,
+      dependsOn: [],
+      agent: 'claude',
+      prompt: 'Do the demo.',
+      expects: 'none',
+      limits: {},
+      oom: 'kill',
+      timeoutWallMs: null,
+      timeoutIdleMs: null,
+      graceMs: 1000,
+      env: {},
+      maxAttempts: 1,
+      setup: [],
+      ...scenario.task,
+    },
+  });
+}
+
+function withoutEmpty(env: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+}
+
+function giveAway(path: string): void {
+  if (process.getuid?.() !== 0) return;
+  for (const entry of readdirSync(path, { recursive: true, withFileTypes: true })) {
+    if (!entry.isSymbolicLink()) chownSync(join(entry.parentPath, entry.name), NOBODY, NOBODY);
+  }
+  chownSync(path, NOBODY, NOBODY);
+}
+
+function run(launch: Launch, cwd: string, scenario: Scenario): Promise<End> {
+  const as = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  const child = spawn(launch.argv[0]!, launch.argv.slice(1), { cwd, env: launch.env, detached: true, ...as });
+  child.stdin.end(launch.stdin);
+  child.stderr.pipe(process.stderr);
+  let output = '';
+  let sent = false;
+  child.stdout.on('data', (bytes: Buffer) => {
+    output += bytes.toString('utf8');
+    const { signal } = scenario;
+    if (!signal || sent || !output.includes(signal.after)) return;
+    sent = true;
+    setTimeout(() => child.kill(signal.name), 3000);
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve({ output, code, signal }));
+  });
+}
