@@ -16,7 +16,11 @@ function matchOne(tasks: readonly TaskView[], ref: string): TaskView[] {
     if (found.length > 0) return found;
     throw new DroverError('no_such_plan', `There is no plan '${ref.slice(0, -1)}'.`, 'See: drover ls --all');
   }
-  if (ref.includes('/')) return exactly(tasks.filter((task) => task.ref === ref), ref);
+  if (ref.includes('/'))
+    return exactly(
+      tasks.filter((task) => task.ref === ref),
+      ref,
+    );
   const named = tasks.filter((task) => task.task === ref);
   const open = named.filter((task) => !isSettled(task));
   return exactly(open.length > 0 ? open : named, ref);

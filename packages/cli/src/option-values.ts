@@ -42,4 +42,7 @@ export const keyValue =
   };
 
 /** Repeatable: gathered into a list. */
-export const list = (value: string, previous: unknown): string[] => [...((previous as string[] | undefined) ?? []), value];
+export const list = (value: string, previous: unknown): string[] => [
+  ...((previous as string[] | undefined) ?? []),
+  value,
+];

@@ -85,7 +85,10 @@ export async function buildProgram(wanted: Wanted, out: Output, handle: Handler)
     .description('Run many coding agents on one machine, each in its own worktree and sandbox.')
     .version(DROVER_VERSION, '-V, --version')
     .addHelpText('after', `\n${exitCodesHelp()}`)
-    .addHelpText('after', '\nEvery command takes --json. A task is named PLAN/TASK, or TASK alone where that is unique; PLAN/ is all of a plan.');
+    .addHelpText(
+      'after',
+      '\nEvery command takes --json. A task is named PLAN/TASK, or TASK alone where that is unique; PLAN/ is all of a plan.',
+    );
   for (const entry of COMMANDS) {
     const parent = parentOf(program, entry, out);
     const command = common(parent.command(`${entry.name.split(' ').at(-1)} ${entry.args}`.trim()), out);
@@ -100,9 +103,17 @@ function common(command: Command, out: Output): Command {
     .exitOverride()
     .helpOption('-h, --help', 'Show this help')
     .helpCommand(false)
-    .configureHelp({ helpWidth: out.width ?? 100 })
+    .configureHelp({ helpWidth: out.width ?? 100, subcommandTerm: (sub) => `${sub.name()} ${argumentsOf(sub)}`.trim() })
     .configureOutput({ writeOut: (text) => out.stdout.write(text), writeErr: () => {} })
     .addOption(new Option('--json', 'JSON on standard output, errors as JSON on standard error').hideHelp());
+}
+
+function argumentsOf(command: Command): string {
+  const own = command.registeredArguments.map((argument) => {
+    const name = argument.variadic ? `${argument.name()}...` : argument.name();
+    return argument.required ? `<${name}>` : `[${name}]`;
+  });
+  return [...own, ...command.commands.map((sub) => sub.name())].join(' ');
 }
 
 const GROUPS: Readonly<Record<string, string>> = { plan: 'Check plans', config: 'Show the configuration' };

@@ -56,6 +56,11 @@ function attemptLines(attempt: AttemptView): string[] {
     `    worktree ${cleanLine(orDash(attempt.worktree))}`,
     `    files    ${cleanLine(attempt.directory)}`,
   ];
-  const summary = attempt.summary === null ? [] : cleanText(attempt.summary).split('\n').map((line) => `    | ${line}`);
+  const summary =
+    attempt.summary === null
+      ? []
+      : cleanText(attempt.summary)
+          .split('\n')
+          .map((line) => `    | ${line}`);
   return [...lines, ...summary];
 }

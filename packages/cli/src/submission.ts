@@ -1,6 +1,5 @@
-import type { Context } from './define-command.ts';
+import type { Context, OptionSpec } from './define-command.ts';
 import { keyValue, oneOf } from './option-values.ts';
-import type { OptionSpec } from './define-command.ts';
 
 /** Flags that `run` and `spawn` share, and the configuration key that each sets. */
 export interface SubmissionFlags {
@@ -45,4 +44,3 @@ export function submissionBase(context: Context, flags: SubmissionFlags) {
   const env = Object.fromEntries(Object.entries(context.env).filter((e): e is [string, string] => e[1] !== undefined));
   return { cwd: context.cwd, env, overrides: overridesOf(flags) };
 }
-

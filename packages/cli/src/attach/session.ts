@@ -8,7 +8,9 @@ export interface Terminal {
 }
 
 // What an agent may have switched on and left: alternate screen, mouse, bracketed paste, hidden cursor, colours.
-const RESET = ['?1049l', '?1000l', '?1002l', '?1003l', '?1006l', '?2004l', '?25h', '0m'].map((s) => `\u001b[${s}`).join('');
+const RESET = ['?1049l', '?1000l', '?1002l', '?1003l', '?1006l', '?2004l', '?25h', '0m']
+  .map((s) => `\u001b[${s}`)
+  .join('');
 
 export type SessionEnd = { detached: true } | { detached: false; exit: KeeperExit | null };
 

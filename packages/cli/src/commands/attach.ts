@@ -33,7 +33,8 @@ export const command = defineCommand<Options>({
     if (context.out.json) throw new DroverError('usage', 'attach has no JSON.', 'Use: drover logs REF -f --json');
     const api = await context.engine();
     const place = await api.logs({ ref });
-    if (!place.live) throw new DroverError('not_live', `${ref} does not run.`, `Read what it wrote: drover logs ${ref}`);
+    if (!place.live)
+      throw new DroverError('not_live', `${ref} does not run.`, `Read what it wrote: drover logs ${ref}`);
     const key = options.detachKey ?? detachKey(context.env.DROVER_DETACH_KEY ?? 'ctrl-]');
     const writes = place.tty && options.readOnly !== true;
     context.out.note(greeting(ref, place, writes, key));

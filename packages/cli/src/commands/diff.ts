@@ -10,7 +10,11 @@ interface Options {
 export const command = defineCommand<Options>({
   options: [
     { flags: '--stat', description: 'Files and counts only' },
-    { flags: '--attempt <n>', description: 'Of this attempt (default: the accepted or last one)', parse: wholeNumber('--attempt') },
+    {
+      flags: '--attempt <n>',
+      description: 'Of this attempt (default: the accepted or last one)',
+      parse: wholeNumber('--attempt'),
+    },
   ],
   examples: [
     ['drover diff demo/build', 'The whole change'],

@@ -9,7 +9,8 @@ interface Options {
 const GONE_TIMEOUT_MS = 15_000;
 
 export const command = defineCommand<Options>({
-  description: 'Refused while tasks are active. With --force it ends all the same: agents go on, and the next engine adopts them.',
+  description:
+    'Refused while tasks are active. With --force it ends all the same: agents go on, and the next engine adopts them.',
   options: [{ flags: '--force', description: 'Also while tasks are active, or when it is of another version' }],
   examples: [
     ['drover down', 'End an idle engine'],

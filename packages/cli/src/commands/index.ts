@@ -20,7 +20,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'spawn',
-    args: '[prompt]',
+    args: '[prompt...]',
     summary: 'Run one task: a prompt for an agent, or a command after --',
     load: async () => (await import('./spawn.ts')).command,
   },

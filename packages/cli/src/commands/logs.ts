@@ -59,7 +59,13 @@ async function* followed(api: EngineApi, ref: string, place: LogPlace, source: L
   yield* keeper.output;
 }
 
-async function show(bytes: AsyncIterable<Uint8Array>, place: LogPlace, source: LogSource, raw: boolean, { out }: Context) {
+async function show(
+  bytes: AsyncIterable<Uint8Array>,
+  place: LogPlace,
+  source: LogSource,
+  raw: boolean,
+  { out }: Context,
+) {
   if (raw) {
     for await (const chunk of bytes) await write(out.stdout, chunk);
     return;

@@ -1,6 +1,6 @@
 import { defineCommand } from '../define-command.ts';
-import { CURRENT } from '../task-columns.ts';
 import { matchRefs } from '../match-refs.ts';
+import { CURRENT } from '../task-columns.ts';
 import { table } from '../term/table.ts';
 
 interface Options {

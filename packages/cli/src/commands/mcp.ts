@@ -2,7 +2,8 @@ import { DroverError, lazyEngine } from '@drover/core/client';
 import { defineCommand } from '../define-command.ts';
 
 export const command = defineCommand({
-  description: 'For an agent that starts it by itself; see docs/cli.md for how to register it. Logs go to standard error.',
+  description:
+    'For an agent that starts it by itself; see docs/cli.md for how to register it. Logs go to standard error.',
   examples: [['claude mcp add drover -- drover mcp', 'Give Claude Code the fleet']],
   async run(context) {
     if (context.out.json) throw new DroverError('usage', 'mcp speaks its own protocol on standard output.');

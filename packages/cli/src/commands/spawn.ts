@@ -3,8 +3,8 @@ import { DroverError } from '@drover/core/client';
 import { type Context, defineCommand } from '../define-command.ts';
 import { followSubmission } from '../follow/follow-submission.ts';
 import { oneOf } from '../option-values.ts';
-import { overridesOf, SUBMISSION_OPTIONS, type SubmissionFlags, submissionBase } from '../submission.ts';
 import { shellWords } from '../shell-words.ts';
+import { overridesOf, SUBMISSION_OPTIONS, type SubmissionFlags, submissionBase } from '../submission.ts';
 
 interface Options extends SubmissionFlags {
   agent?: string;
@@ -26,7 +26,11 @@ export const command = defineCommand<Options>({
     { flags: '--agent <name>', description: 'Which agent gets the prompt (default: the configuration)' },
     { flags: '--id <id>', description: 'Name of the task (default: made from its time)' },
     { flags: '--model <model>', description: 'Model, for agents that have a choice' },
-    { flags: '--verify <command>', description: 'Run after the agent; exit 0 is success. Split into words like a shell does, without its other rules' },
+    {
+      flags: '--verify <command>',
+      description:
+        'Run after the agent; exit 0 is success. Split into words like a shell does, without its other rules',
+    },
     {
       flags: '--expects <what>',
       description: 'changes (default for prompts), or none for tests and reviews',
@@ -58,10 +62,15 @@ async function workOf(context: Context, args: string[]): Promise<Record<string, 
   const words = argv ? args.slice(0, args.length - argv.length) : args;
   if (argv && words.length > 0) throw new DroverError('usage', 'Give a prompt, or a command after --, not both.');
   if (argv && argv.length > 0) return { command: argv };
-  if (words.length > 1) throw new DroverError('usage', 'The prompt is one argument.', 'Quote it, or put -- before a command.');
+  if (words.length > 1)
+    throw new DroverError('usage', 'The prompt is one argument.', 'Quote it, or put -- before a command.');
   const prompt = words[0] === '-' ? await readStream(process.stdin) : words[0];
   if (prompt?.trim()) return { prompt };
-  throw new DroverError('usage', 'There is no prompt and no command.', 'drover spawn "PROMPT", or drover spawn -- COMMAND');
+  throw new DroverError(
+    'usage',
+    'There is no prompt and no command.',
+    'drover spawn "PROMPT", or drover spawn -- COMMAND',
+  );
 }
 
 /** Flags as the keys of a plan file. */

@@ -1,27 +1,32 @@
-import type { FleetStatus } from '@drover/core/client';
+import type { FleetStatus, TaskView } from '@drover/core/client';
 import { type Context, defineCommand } from '../define-command.ts';
 import { bytes, count } from '../format.ts';
 import type { Output } from '../output.ts';
 import { CURRENT } from '../task-columns.ts';
 import { type Column, table } from '../term/table.ts';
 
-export const command = defineCommand({
+interface Options {
+  all?: boolean;
+}
+
+export const command = defineCommand<Options>({
+  options: [{ flags: '-a, --all', description: 'Also plans that have ended, and all tasks' }],
   examples: [
     ['drover status', 'The fleet: engine, machine, plans, active tasks'],
     ['drover status demo/build', 'One task: why it stands as it does, and its attempts'],
   ],
-  async run(context, [ref]) {
-    if (ref === undefined) return await fleet(context);
+  async run(context, [ref], options) {
+    if (ref === undefined) return await fleet(context, options.all === true);
     const { showTask } = await import('../show-task.ts');
     const api = await context.engine();
     return await showTask(await api.task({ ref }), context.out);
   },
 });
 
-async function fleet(context: Context): Promise<undefined> {
+async function fleet(context: Context, all: boolean): Promise<undefined> {
   const { out } = context;
   const api = await context.engine();
-  const status = await api.status({});
+  const status = await api.status(all ? { all } : {});
   out.document(status);
   if (out.json) return;
   out.lines(machineLines(status));
@@ -29,7 +34,7 @@ async function fleet(context: Context): Promise<undefined> {
     out.line();
     out.lines(await table(PLANS, status.plans, { width: out.width, style: out.style }));
   }
-  await activeTasks(status, out);
+  await showTasks(all ? status.tasks : status.tasks.filter((task) => task.state === 'active'), out);
 }
 
 function machineLines({ engine, slots, machine }: FleetStatus): string[] {
@@ -61,9 +66,8 @@ const PLANS: ReadonlyArray<Column<Plan>> = [
   { title: 'repository', value: (p) => p.repository, shrink: 1 },
 ];
 
-async function activeTasks(status: FleetStatus, out: Output): Promise<void> {
-  const open = status.tasks.filter((task) => task.state === 'active');
-  if (open.length === 0) return;
+async function showTasks(tasks: TaskView[], out: Output): Promise<void> {
+  if (tasks.length === 0) return;
   out.line();
-  out.lines(await table(CURRENT, open, { width: out.width, style: out.style }));
+  out.lines(await table(CURRENT, tasks, { width: out.width, style: out.style }));
 }

@@ -7,7 +7,8 @@ interface Options {
 }
 
 export const command = defineCommand<Options>({
-  description: 'An agent gets SIGTERM and, after its grace time, its whole process tree is killed. What it changed is kept.',
+  description:
+    'An agent gets SIGTERM and, after its grace time, its whole process tree is killed. What it changed is kept.',
   options: [
     {
       flags: '--grace <time>',

@@ -42,7 +42,12 @@ export const command = defineCommand<Options>({
     const timeout = options.timeout === undefined ? undefined : AbortSignal.timeout(options.timeout);
     const signal = timeout ? AbortSignal.any([context.interrupted, timeout]) : context.interrupted;
     const view = out.json ? silentView : out.live ? liveView(out) : plainView(out);
-    const wanted = { refs: tasks.map((task) => task.ref), sinceEvent: status.lastEvent ?? 0, any: options.any === true, signal };
+    const wanted = {
+      refs: tasks.map((task) => task.ref),
+      sinceEvent: status.lastEvent ?? 0,
+      any: options.any === true,
+      signal,
+    };
     const ended = await follow(api, wanted, view);
     if (!ended) return givenUp(timeout?.aborted === true);
     const shown = options.any ? ended.filter(isSettled) : ended;

@@ -43,9 +43,7 @@ function place<Row>(text: string, column: Column<Row>, width: number): string {
 }
 
 function naturalWidths<Row>(columns: ReadonlyArray<Column<Row>>, cells: string[][]): number[] {
-  return columns.map((column, i) =>
-    Math.max(column.title.length, ...cells.map((line) => displayWidth(line[i] ?? ''))),
-  );
+  return columns.map((column, i) => Math.max(column.title.length, ...cells.map((line) => displayWidth(line[i] ?? ''))));
 }
 
 function fit<Row>(columns: ReadonlyArray<Column<Row>>, natural: number[], width: number | undefined): number[] {

@@ -110,6 +110,7 @@ function asText(a: Answer): string {
     const branch = t.branch === undefined ? '' : ` [${t.branch}]`;
     return `${t.ref} ${t.state} ${t.seconds}s${branch}: ${t.reason}`;
   });
-  const more = a.tasks_not_shown > 0 ? [`${a.tasks_not_shown} more tasks not shown; name a plan, or ask for detailed`] : [];
+  const more =
+    a.tasks_not_shown > 0 ? [`${a.tasks_not_shown} more tasks not shown; name a plan, or ask for detailed`] : [];
   return [`${head}; ${machine}`, ...lines, ...more].join('\n');
 }
