@@ -16,36 +16,46 @@ export interface View {
 export interface FollowOptions {
   refs: readonly string[];
   sinceEvent: number;
-  /** Events of this plan alone; absent: of all. */
+  /** Events that are of this plan, but of no task, are shown too. */
   plan?: string;
   signal: AbortSignal;
   /** Stop at the first task that has ended. */
   any?: boolean;
 }
 
-/** Follows tasks until all have settled. Null when the signal came first. */
+/** Follows tasks until all have settled, and every event up to then is shown. Null when the signal came first. */
 export async function follow(api: EngineApi, options: FollowOptions, view: View): Promise<TaskView[] | null> {
   const over = new AbortController();
-  const signal = AbortSignal.any([options.signal, over.signal]);
   let failure: unknown;
+  let seen = options.sinceEvent;
+  /** Known once all have settled: the last event that may tell of it. */
+  let until = Number.POSITIVE_INFINITY;
   let last: TaskView[] = [];
   const look = serialized(async () => {
     last = await readTasks(api, options.refs);
     await view.tasks(last);
-    if (options.any ? last.some(isSettled) : last.every(isSettled)) over.abort();
+    if (!(options.any ? last.some(isSettled) : last.every(isSettled))) return;
+    until = Math.min(until, (await api.status({})).lastEvent ?? 0);
+    if (seen >= until) over.abort();
   });
-  const fail = (error: unknown) => {
-    failure ??= error;
-    over.abort();
-  };
-  const timer = view.refreshMs ? setInterval(() => void look().catch(fail), view.refreshMs) : undefined;
+  const lookSoon = () =>
+    void look().catch((error: unknown) => {
+      failure ??= error;
+      over.abort();
+    });
+  const timer = view.refreshMs ? setInterval(lookSoon, view.refreshMs) : undefined;
   try {
     await look();
     const mine = new Set(options.refs);
-    for await (const event of api.events({ sinceSeq: options.sinceEvent, plan: options.plan }, signal)) {
-      if (event.ref !== null && !mine.has(event.ref)) continue;
-      view.event(event);
-      void look().catch(fail);
+    const signal = AbortSignal.any([options.signal, over.signal]);
+    // All plans' events: only so is it known that none is left out.
+    for await (const event of api.events({ sinceSeq: options.sinceEvent }, signal)) {
+      seen = event.seq;
+      if (event.ref === null ? event.plan === options.plan : mine.has(event.ref)) {
+        view.event(event);
+        lookSoon();
+      }
+      if (seen >= until) over.abort();
     }
     await look.idle();
   } finally {

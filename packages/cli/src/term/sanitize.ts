@@ -36,6 +36,6 @@ export function cleanLine(text: string): string {
 
 /** JSON escapes C0 by itself; the others can steer a terminal too. */
 export function safeJson(value: unknown, indent?: number): string {
-  const escape = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return JSON.stringify(value, null, indent).replace(JSON_CONTROLS, escape);
+  const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value, null, indent).replace(JSON_CONTROLS, escaped);
 }
