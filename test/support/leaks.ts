@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { carries, MARK_VARIABLE } from './mark.ts';
+import { BASE, carries, MARK_VARIABLE } from './mark.ts';
 import { type ProcessView, processes } from './proc.ts';
 
 /** Something that a test left on the machine. */
@@ -13,8 +13,8 @@ export interface Leak {
 /** Groups of agents lie a few levels below the root of each hierarchy; deeper ones are theirs. */
 const CGROUP_DEPTH = 5;
 
-/** All that carries the mark, other than the directory `except` itself (which its owner removes when all else is gone). */
-export function findLeaks(mark: string, except?: string): Leak[] {
+/** All that carries the mark. */
+export function findLeaks(mark: string): Leak[] {
   return [
     ...leakedProcesses(mark),
     ...leakedCgroups(mark),
@@ -22,15 +22,15 @@ export function findLeaks(mark: string, except?: string): Leak[] {
     ...leakedNamespaces(mark),
     ...leakedSockets(mark),
     ...leakedUsers(mark),
-    ...leakedDirectories(mark, except),
+    ...leakedDirectories(mark),
   ];
 }
 
 /** Waits until nothing carries the mark, at most `patienceMs`: a killed process may take a moment to vanish. */
-export async function settledLeaks(mark: string, patienceMs: number, except?: string): Promise<Leak[]> {
+export async function settledLeaks(mark: string, patienceMs: number): Promise<Leak[]> {
   const deadline = performance.now() + patienceMs;
   for (;;) {
-    const leaks = findLeaks(mark, except);
+    const leaks = findLeaks(mark);
     if (leaks.length === 0 || performance.now() > deadline) return leaks;
     await sleep(50);
   }
@@ -116,9 +116,9 @@ function leakedUsers(mark: string): Leak[] {
   return names.filter((line) => carries(line, mark)).map((what) => ({ kind: 'user', what }));
 }
 
-function leakedDirectories(mark: string, except?: string): Leak[] {
-  return ['/tmp', '/var/tmp', '/run', '/run/drover', '/dev/shm', '/var/lib']
+function leakedDirectories(mark: string): Leak[] {
+  return ['/tmp', '/var/tmp', '/run', '/run/drover', '/dev/shm', BASE]
     .flatMap((parent) => subdirectories(parent).map((name) => join(parent, name)))
-    .filter((path) => carries(path, mark) && path !== except)
+    .filter((path) => carries(path, mark))
     .map((what) => ({ kind: 'directory', what }));
 }

@@ -19,10 +19,8 @@ export function fileMark(run: string): string {
   return `${run}-${process.pid}`;
 }
 
-/** Where a run keeps its files. Not below /tmp, which a sandbox hides, and short, for the sake of socket paths. */
-export function runDirectory(run: string): string {
-  return process.getuid?.() === 0 ? join('/var/lib', run) : join(homedir(), '.cache', run);
-}
+/** Parent of every test directory. Not below /tmp, which a sandbox hides, and short, for the sake of socket paths. */
+export const BASE = process.getuid?.() === 0 ? '/var/lib' : join(homedir(), '.cache');
 
 /** True where `text` holds the mark itself and not a longer one that begins alike. */
 export function carries(text: string, mark: string): boolean {

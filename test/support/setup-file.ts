@@ -1,7 +1,6 @@
-import { readdirSync } from 'node:fs';
 import { afterAll, expect } from 'vitest';
 import { describeLeaks, settledLeaks } from './leaks.ts';
-import { fileMark, MARK_VARIABLE, RUN_VARIABLE, runDirectory } from './mark.ts';
+import { fileMark, MARK_VARIABLE, RUN_VARIABLE } from './mark.ts';
 
 /**
  * Before each test file: all that it starts inherits a mark. After it (and after its own `afterAll`s, since those run in
@@ -14,7 +13,5 @@ process.env[MARK_VARIABLE] = mark;
 
 afterAll(async () => {
   const leaks = await settledLeaks(mark, 3_000);
-  const files = readdirSync(runDirectory(run)).filter((name) => name === mark);
-  const all = [...leaks, ...files.map((what) => ({ kind: 'directory' as const, what }))];
-  if (all.length > 0) expect.fail(`this file has ${describeLeaks(all)}`);
+  if (leaks.length > 0) expect.fail(`this file has ${describeLeaks(leaks)}`);
 });

@@ -1,16 +1,14 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { describeLeaks, settledLeaks } from './leaks.ts';
-import { newRun, RUN_VARIABLE, runDirectory } from './mark.ts';
+import { BASE, newRun, RUN_VARIABLE } from './mark.ts';
 
 /** Once per run: names the run, and at its end looks for whatever any of its files left. */
 export default function setup(): () => Promise<void> {
   const run = newRun();
-  const directory = runDirectory(run);
   process.env[RUN_VARIABLE] = run;
-  mkdirSync(directory, { recursive: true, mode: 0o755 });
+  mkdirSync(BASE, { recursive: true });
   return async () => {
-    const leaks = await settledLeaks(run, 5_000, directory);
-    rmSync(directory, { recursive: true, force: true });
+    const leaks = await settledLeaks(run, 5_000);
     if (leaks.length > 0) throw new Error(`the test run has ${describeLeaks(leaks)}`);
   };
 }
