@@ -16,7 +16,7 @@ describe('an ordinary user without a helper', () => {
     );
 
     expect(`${result.stderr}${result.stdout}`).toMatch(/basic.*helper/i);
-    expect(await world().outcomes()).toEqual({ first: 'ok', second: 'ok', fails: 'agent_error' });
+    expect(await world().outcomes('simple')).toEqual({ first: 'ok', second: 'ok', fails: 'agent_error' });
     expect((await world().task('simple/first')).level).toBe('basic');
     expect(differences(before, fingerprint(repository.path))).toEqual([]);
   });

@@ -30,7 +30,7 @@ test.runIf(isRoot)(
       { repository },
     );
 
-    const outcomes = await world().outcomes();
+    const outcomes = await world().outcomes('wreck');
     expect(outcomes.sound).toBe('ok');
     expect(Object.keys(outcomes)).toHaveLength(4);
     expect(Object.values(outcomes)).not.toContain('active');

@@ -38,7 +38,7 @@ test.runIf(isRoot)('from within, main checkout, state and neighbours are hidden 
     { repository },
   );
 
-  expect(await world().outcomes()).toEqual({ neighbour: 'ok', prober: 'ok' });
+  expect(await world().outcomes('hidden')).toEqual({ neighbour: 'ok', prober: 'ok' });
   const found = await repository.show('drover/hidden/prober', 'probe.txt');
   const allowed = found.split('\n').filter((line) => line.endsWith(': yes'));
   // The agent may write a config at that path: it is its own shadow, and the fingerprint below shows that it is.

@@ -17,7 +17,7 @@ test('a dependent starts from the merge of its dependencies’ results, in the o
     { repository },
   );
 
-  expect(await world().outcomes()).toEqual({ a: 'ok', b: 'ok', both: 'ok', one: 'ok', last: 'ok' });
+  expect(await world().outcomes('chain')).toEqual({ a: 'ok', b: 'ok', both: 'ok', one: 'ok', last: 'ok' });
   expect(await repository.show('drover/chain/last', 'last.txt')).toBe('a\nb\nb2\na');
   await repository.git('merge-base', '--is-ancestor', 'drover/chain/a', 'drover/chain/both');
   await repository.git('merge-base', '--is-ancestor', 'drover/chain/b', 'drover/chain/both');

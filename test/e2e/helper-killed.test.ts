@@ -24,5 +24,5 @@ test.runIf(isRoot)('kill -9 of the helper in the middle of a plan: agents go on,
   await world().helper!.start();
 
   const result = await running;
-  expect(await world().outcomes(), result.stderr).toEqual({ long: 'ok', eater: 'oom_killed', after: 'ok' });
+  expect(await world().outcomes('headless'), result.stderr).toEqual({ long: 'ok', eater: 'oom_killed', after: 'ok' });
 });

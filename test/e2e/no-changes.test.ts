@@ -16,7 +16,7 @@ test('success without a change is no_changes, unless none is expected', async ()
     { repository },
   );
 
-  expect(await world().outcomes()).toEqual({
+  expect(await world().outcomes('still')).toEqual({
     nothing: 'no_changes',
     'ignored-only': 'no_changes',
     undone: 'no_changes',

@@ -22,7 +22,7 @@ test.runIf(isRoot)('a task that eats memory is oom_killed, and no other task not
     { repository },
   );
 
-  expect(await world().outcomes()).toEqual({ eater: 'oom_killed', left: 'ok', right: 'ok', small: 'ok' });
+  expect(await world().outcomes('memory')).toEqual({ eater: 'oom_killed', left: 'ok', right: 'ok', small: 'ok' });
   expect(await repository.show('drover/memory/left', 'steps-left.txt')).toBe('1\n2\n3\n4\n5\n6');
   const eater = await world().task('memory/eater');
   expect(eater.reason).toMatch(/memory/i);

@@ -27,7 +27,7 @@ describe.runIf(isRoot)('an ordinary user whom root allowed the helper', () => {
       { repository },
     );
 
-    expect(await world().outcomes(), result.stderr).toEqual({ who: 'ok', next: 'ok', eater: 'oom_killed' });
+    expect(await world().outcomes('mine'), result.stderr).toEqual({ who: 'ok', next: 'ok', eater: 'oom_killed' });
     expect((await world().task('mine/who')).level).toBe('enhanced');
     expect(await repository.show('drover/mine/who', 'uid.txt')).toBe(String(world().user!.uid));
     expect(await repository.show('drover/mine/who', 'caps.txt')).toMatch(/CapEff:\s+0{16}\nNoNewPrivs:\s+1/);

@@ -35,7 +35,7 @@ const REFUSED: [name: string, text: string, says: RegExp][] = [
 test.each(REFUSED)('%s is refused with its place, and nothing starts', async (_name, text, says) => {
   const repository = world().repositories[0] ?? (await world().repository());
   const result = await world().run(text, { repository });
-  expect(result.exitCode).not.toBe(0);
+  expect(result.exitCode, result.stderr).toBe(2);
   expect(result.stderr).toMatch(says);
   expect(await repository.branches()).toEqual([]);
   expect(existsSync(join(world().stateDir, 'worktrees'))).toBe(false);
@@ -45,7 +45,7 @@ test('validate says the same without running anything', async () => {
   const [repository] = world().repositories;
   for (const [, text, says] of REFUSED.slice(0, 3)) {
     const result = await world().drover(repository!.path, ['plan', 'validate', world().writePlan(text)]);
-    expect(result.exitCode).not.toBe(0);
+    expect(result.exitCode, result.stderr).toBe(2);
     expect(result.stderr + result.stdout).toMatch(says);
   }
 });

@@ -18,7 +18,7 @@ test('each clock ends what it is for, and nothing else', async () => {
     { repository },
   );
 
-  expect(await world().outcomes()).toEqual({
+  expect(await world().outcomes('clocks')).toEqual({
     'too-long': 'timeout_wall',
     'too-quiet': 'timeout_idle',
     chatty: 'ok',

@@ -15,7 +15,7 @@ test('a result that does not pass its verify command is no result, and the log s
     { repository },
   );
 
-  expect(await world().outcomes()).toEqual({ good: 'ok', bad: 'verify_failed', 'after-bad': 'blocked' });
+  expect(await world().outcomes('proof')).toEqual({ good: 'ok', bad: 'verify_failed', 'after-bad': 'blocked' });
   expect(await repository.branches()).toEqual(['drover/proof/good']);
   const logs = await world().drover(repository.path, ['logs', 'proof/bad', '--verify']);
   expect(logs.stdout).toContain('not good enough');

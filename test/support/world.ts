@@ -1,14 +1,14 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FleetStatus, TaskDetail, TaskView } from '@drover/core';
+import type { TaskDetail, TaskView } from '@drover/core';
 import { execa } from 'execa';
 import { stringify } from 'yaml';
 import { DROVER } from './checkout.ts';
 import { HelperProcess } from './helper-process.ts';
 import { describeLeaks, findLeaks, type Leak } from './leaks.ts';
-import { BASE, currentMark, MARK_VARIABLE } from './mark.ts';
-import { isAlive, processes } from './proc.ts';
+import { BASE, carries, currentMark, MARK_VARIABLE } from './mark.ts';
+import { isAlive, type ProcessView, processes } from './proc.ts';
 import { createRepository, type Repository, type RepositoryOptions } from './repository.ts';
 import { createUser, type TestUser } from './user.ts';
 
@@ -43,6 +43,9 @@ export interface StartOptions {
 
 /** True where the tests may make users and start a helper. */
 export const isRoot = process.getuid?.() === 0;
+
+/** Exit code of a command that finds no engine. */
+const UNREACHABLE = 3;
 
 let worlds = 0;
 
@@ -100,7 +103,7 @@ export class World {
 
   /** Runs `drover … --json`, which must succeed, and gives what it printed. */
   async json<T>(cwd: string, args: string[]): Promise<T> {
-    const result = await this.drover(cwd, [...args, '--json']);
+    const result = await this.drover(cwd, args.includes('--json') ? args : [...args, '--json']);
     if (result.exitCode !== 0) throw new Error(`drover ${args.join(' ')}: exit ${result.exitCode}\n${result.stderr}`);
     return JSON.parse(result.stdout) as T;
   }
@@ -118,21 +121,23 @@ export class World {
     return this.drover(join(repository.path, cwd), ['run', this.writePlan(plan), ...flags]);
   }
 
-  /** All tasks of this world's engine by `plan/task`, ended ones too. */
+  /** All tasks of this world's engine by `plan/task`, ended ones too; none where no engine answers at the moment. */
   async tasks(): Promise<Map<string, TaskView>> {
-    const status = await this.json<FleetStatus>(this.home, ['status', '--all']);
-    return new Map(status.tasks.map((task) => [task.ref, task]));
+    const listed = await this.drover(this.home, ['ls', '--all', '--json']);
+    if (listed.exitCode === UNREACHABLE) return new Map();
+    if (listed.exitCode !== 0) throw new Error(`drover ls: exit ${listed.exitCode}\n${listed.stderr}`);
+    const { tasks } = JSON.parse(listed.stdout) as { tasks: TaskView[] };
+    return new Map(tasks.map((task) => [task.ref, task]));
   }
 
   task(ref: string): Promise<TaskDetail> {
     return this.json<TaskDetail>(this.home, ['status', ref]);
   }
 
-  /** Outcome of each task by its name in the plan, as a plain object to compare; blocked tasks show their state. */
-  async outcomes(): Promise<Record<string, string>> {
-    return Object.fromEntries(
-      [...(await this.tasks()).values()].map((task) => [task.task, task.outcome ?? task.state]),
-    );
+  /** Outcome of each task of a plan by its name, as a plain object to compare; blocked tasks show their state. */
+  async outcomes(plan: string): Promise<Record<string, string>> {
+    const tasks = [...(await this.tasks()).values()].filter((task) => task.plan === plan);
+    return Object.fromEntries(tasks.map((task) => [task.task, task.outcome ?? task.state]));
   }
 
   /** Waits until a task satisfies `wanted`. */
@@ -146,11 +151,10 @@ export class World {
     }
   }
 
-  /** The engine's process, found by its environment and command line, or undefined where none runs. */
+  /** The engine's process (not its supervisor), found by environment and command line; undefined where none runs. */
   enginePid(): number | undefined {
-    return processes().find(
-      (p) => p.state !== 'Z' && p.environment.includes(this.mark) && /node.*engine/.test(p.command),
-    )?.pid;
+    const isEngine = (p: ProcessView) => p.command.startsWith(process.execPath) && p.command.includes('engine/main.js');
+    return processes().find((p) => p.state !== 'Z' && carries(p.environment, this.mark) && isEngine(p))?.pid;
   }
 
   /** Kills the engine as the kernel would, and waits until it is gone. */
@@ -199,9 +203,14 @@ export class World {
   }
 
   async #shutDown(): Promise<string[]> {
-    const open = [...(await this.tasks()).values()].filter((task) => task.state !== 'ended');
-    if (open.length > 0)
-      await this.drover(this.home, ['stop', ...new Set(open.map((task) => `${task.plan}/`)), '--grace', '0']);
+    const open = [...(await this.tasks()).values()].filter(
+      (task) => task.state === 'active' || task.state === 'queued',
+    );
+    const plans = [...new Set(open.map((task) => `${task.plan}/`))];
+    if (plans.length > 0) {
+      await this.drover(this.home, ['stop', ...plans, '--grace', '0']);
+      await this.drover(this.home, ['wait', ...plans, '--timeout', '30s']);
+    }
     const down = await this.drover(this.home, ['down']);
     return down.exitCode === 0 ? [] : [`drover down: exit ${down.exitCode}\n${down.stderr}`];
   }
