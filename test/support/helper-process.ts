@@ -40,7 +40,7 @@ export class HelperProcess {
     const child = spawn(join(NATIVE, 'drover-helper'), this.#arguments(), { stdio: ['ignore', log, log] });
     closeSync(log);
     this.#child = child;
-    await this.#answers();
+    await Promise.race([this.#answers(), failureToStart(child)]);
   }
 
   /** As the kernel or an operator would: at once, without a chance to tidy up. */
@@ -74,7 +74,8 @@ export class HelperProcess {
   async #answers(): Promise<void> {
     const deadline = performance.now() + 10_000;
     while (!(await canConnect(this.socket))) {
-      const { exitCode, signalCode } = this.#child!;
+      const { exitCode, signalCode, pid } = this.#child!;
+      if (!pid) return;
       if (exitCode !== null || signalCode !== null || performance.now() > deadline) {
         throw new Error(`the helper did not come up (exit ${exitCode}, signal ${signalCode}):\n${this.log()}`);
       }
@@ -90,6 +91,11 @@ export class HelperProcess {
     child.kill(signal);
     return ended;
   }
+}
+
+/** Never resolves; rejects where the program is not there or cannot be run. */
+function failureToStart(child: ChildProcess): Promise<never> {
+  return new Promise((_, reject) => child.once('error', reject));
 }
 
 function canConnect(path: string): Promise<boolean> {

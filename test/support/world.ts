@@ -228,17 +228,24 @@ export class World {
   }
 }
 
-/** Makes a world, with its helper running where it has one. */
+/** Makes a world, with its helper running where it has one. Leaves nothing when it cannot. */
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const mark = `${currentMark()}-${++worlds}`;
   const root = join(BASE, mark);
-  mkdirSync(root, { mode: 0o755 });
   const home = join(root, 'home');
-  const user = options.asUser ? await createUser(mark, home) : undefined;
-  const helper = (options.helper ?? isRoot) ? await startHelper(root, mark, user) : undefined;
-  const env = environment(root, home, mark, helper, options);
-  makeHome(home, env, options, user);
-  return new World({ mark, root, env, helper, user });
+  mkdirSync(root, { mode: 0o755 });
+  let user: TestUser | undefined;
+  try {
+    user = options.asUser ? await createUser(mark, home) : undefined;
+    const helper = (options.helper ?? isRoot) ? await startHelper(root, mark, user) : undefined;
+    const env = environment(root, home, mark, helper, options);
+    makeHome(home, env, options, user);
+    return new World({ mark, root, env, helper, user });
+  } catch (error) {
+    rmSync(root, { recursive: true });
+    await user?.remove();
+    throw error;
+  }
 }
 
 async function startHelper(root: string, mark: string, user: TestUser | undefined): Promise<HelperProcess> {
