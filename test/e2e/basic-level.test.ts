@@ -38,13 +38,14 @@ describe('an ordinary user without a helper', () => {
   });
 });
 
-describe.runIf(isRoot)('root without a helper', () => {
-  const world = useWorld({ helper: false });
+describe.runIf(isRoot)('root', () => {
+  const world = useWorld();
 
-  test('is refused: an agent would run as root', async () => {
+  test('is refused the level basic: an agent would run as root', async () => {
     const repository = await world().repository();
-    const result = await world().run(plan('rooted', [committing('one')]), { repository });
-    expect(result.exitCode).not.toBe(0);
+    const run = { repository, flags: ['--level', 'basic'] };
+    const result = await world().run(plan('rooted', [committing('one')]), run);
+    expect(result.exitCode, result.stderr).toBe(5);
     expect(result.stderr).toMatch(/root/);
     expect(await repository.branches()).toEqual([]);
   });
