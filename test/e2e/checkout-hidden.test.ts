@@ -19,7 +19,7 @@ const probe = (checkout: string, state: string) => `
   try read-database cat '${state}/drover.db'
   try talk-to-engine test -S '${state}/engine.sock'
   try other-worktree sh -c "ls '${state}'/worktrees/*/*/ | grep -v '^prober' | grep -q neighbour"
-  try see-neighbour sh -c "grep -l NEIGHBOUR_SECRET /proc/[0-9]*/environ"
+  try see-neighbour sh -c "grep -l NEIGHBOUR_WORD /proc/[0-9]*/environ"
   try mount mount -t tmpfs tmpfs /mnt
   try user-namespace unshare -Ur true
   echo "processes: $(ls -d /proc/[0-9]* | wc -l)" >> probe.txt
@@ -32,7 +32,7 @@ test.runIf(isRoot)('from within, main checkout, state and neighbours are hidden 
   const before = fingerprint(repository.path);
   await world().run(
     plan('hidden', [
-      task('neighbour', 'sleep 4; echo n > n.txt', { env: { NEIGHBOUR_SECRET: 'seen' } }),
+      task('neighbour', 'sleep 4; echo n > n.txt', { env: { NEIGHBOUR_WORD: 'seen' } }),
       task('prober', probe(repository.path, world().stateDir)),
     ]),
     { repository },

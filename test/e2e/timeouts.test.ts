@@ -9,11 +9,11 @@ test('each clock ends what it is for, and nothing else', async () => {
   const started = performance.now();
   await world().run(
     plan('clocks', [
-      task('too-long', 'while :; do echo busy; sleep 0.2; done', { timeout: '3s', grace: '1s' }),
-      task('too-quiet', 'echo once; sleep 120', { idle_timeout: '3s', grace: '1s', max_attempts: 1 }),
-      task('chatty', 'for i in 1 2 3 4 5; do sleep 1; echo $i; done; echo x > x.txt', { idle_timeout: '3s' }),
+      task('too-long', 'while :; do echo busy; sleep 0.2; done', { timeouts: { wall: '3s', grace: '1s' } }),
+      task('too-quiet', 'echo once; sleep 120', { timeouts: { idle: '3s', grace: '1s' }, max_attempts: 1 }),
+      task('chatty', 'for i in 1 2 3 4 5; do sleep 1; echo $i; done; echo x > x.txt', { timeouts: { idle: '3s' } }),
       task('unlimited', 'sleep 1; echo u > u.txt', { timeout: 'none' }),
-      task('ignores-term', "trap '' TERM; while :; do sleep 0.2; done", { timeout: '2s', grace: '1s' }),
+      task('ignores-term', "trap '' TERM; while :; do sleep 0.2; done", { timeouts: { wall: '2s', grace: '1s' } }),
     ]),
     { repository },
   );
