@@ -1,3 +1,5 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { differences, fingerprint } from '../support/fingerprint.ts';
 import { committing, plan, task } from '../support/plans.ts';
@@ -51,8 +53,16 @@ test('what ended while no engine ran is found and settled by the next one', asyn
   const ref = 'solo/unattended';
   const script = 'sleep 3; echo late > late.txt';
   await world().drover(repository.path, ['spawn', '-d', '--id', 'unattended', '--', 'sh', '-c', script]);
-  await world().until(ref, (t) => t.attemptState === 'running');
-  await world().killEngine();
+  const running = await world().until(ref, (t) => t.attemptState === 'running');
+  expect(running.outcome).toBeNull();
+  await world().killSupervisorAndEngine();
+
+  const [attempt] = readdirSync(join(world().stateDir, 'attempts')).slice(-1);
+  const record = join(world().stateDir, 'attempts', attempt!, 'exit');
+  await expect.poll(() => existsSync(record), { timeout: 20_000 }).toBe(true);
+  expect(world().enginePid()).toBeUndefined();
+
+  await world().drover(world().home, ['up']);
   const task = await world().until(ref, (t) => t.state === 'ended');
   expect(task.outcome).toBe('ok');
   expect(await repository.show(task.branch!, 'late.txt')).toBe('late');

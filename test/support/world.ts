@@ -161,9 +161,16 @@ export class World {
   async killEngine(): Promise<number> {
     const pid = this.enginePid();
     if (!pid) throw new Error('no engine is running');
-    process.kill(pid, 'SIGKILL');
-    while (isAlive(pid)) await sleep(5);
+    await killAndSee(pid);
     return pid;
+  }
+
+  /** Kills the process that starts the engine again, then the engine: nothing is left that could go on with the plan. */
+  async killSupervisorAndEngine(): Promise<void> {
+    const isSupervisor = (p: ProcessView) => p.command.includes('drover-keeper supervise');
+    const supervisor = processes().find((p) => carries(p.environment, this.mark) && isSupervisor(p));
+    if (supervisor) await killAndSee(supervisor.pid);
+    await this.killEngine();
   }
 
   async giveToUser(path: string): Promise<void> {
@@ -308,6 +315,11 @@ function endByForce(leaks: readonly Leak[]): void {
     const pid = leak.kind === 'process' ? Number.parseInt(leak.what, 10) : 0;
     if (pid > 1) tryKill(pid);
   }
+}
+
+async function killAndSee(pid: number): Promise<void> {
+  process.kill(pid, 'SIGKILL');
+  while (isAlive(pid)) await sleep(5);
 }
 
 function tryKill(pid: number): void {
