@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Mount } from '../../sandbox/types.ts';
 import { hasMounts } from '../environment.ts';
@@ -122,9 +122,12 @@ async function publish(directory: string, oauth: JsonObject): Promise<void> {
   const path = join(directory, PUBLISHED);
   // Unchanged is left alone: every agent reads a file anew that looks newer.
   if ((await readFile(path, 'utf8').catch(() => null)) === text) return;
-  await mkdir(directory, { recursive: true, mode: 0o755 });
+  await mkdir(directory, { recursive: true });
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
-  await writeFile(temporary, text, { mode: 0o644 });
+  await writeFile(temporary, text, { mode: 0o600 });
+  // Said again, since the umask has a say in the modes above.
+  await chmod(directory, 0o755);
+  await chmod(temporary, 0o644);
   await rename(temporary, path);
 }
 

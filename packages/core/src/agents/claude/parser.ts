@@ -84,6 +84,8 @@ export class ClaudeParser implements OutputParser {
     const error = text(event.error);
     if (error) this.#seen.apiError = error;
     else delete this.#seen.apiError;
+    // It went on after a result (a background task came home): that one was not the last.
+    if (!text(event.parent_tool_use_id)) this.#terminal = undefined;
     for (const block of contentBlocks(event)) this.#said(block);
   }
 
