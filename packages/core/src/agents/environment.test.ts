@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { makePlace, type Place } from '../../../../test/support/agent-place.ts';
 import { agentEnvironment, keepVariables } from './environment.ts';
-import { makePlace, type Place } from './testing/place.ts';
 
 let place: Place;
 beforeEach(() => {

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { makePlace, type Place } from '../../../../test/support/agent-place.ts';
 import { filterGitSettings, formatGitConfig, parseGitList, prepareHome } from './home.ts';
-import { makePlace, type Place } from './testing/place.ts';
 
 let place: Place;
 beforeEach(() => {

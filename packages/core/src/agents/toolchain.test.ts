@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { makePlace, type Place } from './testing/place.ts';
+import { makePlace, type Place } from '../../../../test/support/agent-place.ts';
 import { executableDirectories, isWithin, toolchainView } from './toolchain.ts';
 
 let place: Place;

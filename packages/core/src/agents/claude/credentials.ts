@@ -6,8 +6,9 @@ import { hasMounts } from '../environment.ts';
 import { probe } from '../probe.ts';
 import type { AccountContext, Env, PrepareContext } from '../types.ts';
 import { which } from '../which.ts';
+import { asObject, type JsonObject, readJsonObject } from './json.ts';
 import { TOKEN_VARIABLES } from './manifest.ts';
-import { asObject, type JsonObject, readJsonObject, userFiles } from './user-files.ts';
+import { userFiles } from './user-files.ts';
 
 /**
  * Theory. A login of Claude Code is an access token of some hours and a refresh token that is replaced at each use. Two

@@ -4,8 +4,8 @@ import { oneLine } from '../text.ts';
 import type { AgentReport, OutputParser, Usage } from '../types.ts';
 import { describeTool } from './activity.ts';
 import { type ContentBlock, contentBlocks, number, readEvent, text } from './events.ts';
+import { asObject, type JsonObject } from './json.ts';
 import { classifyEnding, readEnding, type Seen } from './terminal.ts';
-import { asObject, type JsonObject } from './user-files.ts';
 
 const MAX_SUMMARY = 16 * 1024;
 

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { makePlace, type Place } from '../testing/place.ts';
+import { makePlace, type Place } from '../../../../../test/support/agent-place.ts';
 import type { PrepareContext } from '../types.ts';
 import { claudeAdapter } from './index.ts';
 import { projectName } from './private-home.ts';

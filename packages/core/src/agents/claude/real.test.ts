@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makePlace, type Place } from '../../../../../test/support/agent-place.ts';
 import { type FakeLlm, startFakeLlm } from '../../../../../test/support/fake-llm/index.ts';
 import { findRealClaude, scriptedClaudeEnv } from '../../../../../test/support/real-claude.ts';
 import { giveToAgent, runLaunch } from '../../../../../test/support/run-launch.ts';
-import { makePlace, type Place } from '../testing/place.ts';
 import type { PrepareContext } from '../types.ts';
 import { claudeAdapter } from './index.ts';
 

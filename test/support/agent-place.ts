@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { TaskDefinition } from '../../tasks/definition.ts';
-import type { PrepareContext } from '../types.ts';
+import type { PrepareContext } from '../../packages/core/src/agents/types.ts';
+import type { TaskDefinition } from '../../packages/core/src/tasks/definition.ts';
 
 /** Directories of one attempt, for tests. */
 export interface Place {
