@@ -1,5 +1,5 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,18 +7,11 @@ import { claudeAdapter } from '../../../packages/core/src/agents/claude/index.ts
 import type { Launch } from '../../../packages/core/src/agents/types.ts';
 import { startFakeLlm } from '../fake-llm/index.ts';
 import { CLAUDE_VERSION, installRealClaude, scriptedClaudeEnv } from '../real-claude.ts';
+import { giveToAgent, runLaunch } from '../run-launch.ts';
 import { SCENARIOS, type Scenario } from './scenarios.ts';
 import { Scrubber } from './scrub.ts';
 
-/** Agents are never uid 0; as root the recording runs as nobody. */
-const NOBODY = 65534;
 const FIXTURES = join(dirname(fileURLToPath(import.meta.url)), '../../../packages/core/src/agents/claude/fixtures');
-
-interface End {
-  output: string;
-  code: number | null;
-  signal: NodeJS.Signals | null;
-}
 
 /** Records every scenario, or those named, into the adapter's fixtures. */
 export async function recordAll(names: readonly string[]): Promise<void> {
@@ -48,8 +41,9 @@ async function record(scenario: Scenario, claude: string) {
   const llm = await startFakeLlm({ script: scenario.script });
   try {
     const launch = await prepare(scenario, claude, place, llm.url);
-    giveAway(root);
-    const end = await run(launch, place.worktree, scenario);
+    giveToAgent(root);
+    const end = await runLaunch(launch, place.worktree, signaller(scenario));
+    process.stderr.write(end.stderr);
     const scrubber = new Scrubber([
       [place.worktree, '/home/me/worktree'],
       [place.homeDir, '/home/me'],
@@ -118,30 +112,12 @@ function withoutEmpty(env: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }
 
-function giveAway(path: string): void {
-  if (process.getuid?.() !== 0) return;
-  for (const entry of readdirSync(path, { recursive: true, withFileTypes: true })) {
-    if (!entry.isSymbolicLink()) chownSync(join(entry.parentPath, entry.name), NOBODY, NOBODY);
-  }
-  chownSync(path, NOBODY, NOBODY);
-}
-
-function run(launch: Launch, cwd: string, scenario: Scenario): Promise<End> {
-  const as = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-  const child = spawn(launch.argv[0]!, launch.argv.slice(1), { cwd, env: launch.env, detached: true, ...as });
-  child.stdin.end(launch.stdin);
-  child.stderr.pipe(process.stderr);
-  let output = '';
+/** Sends the scenario's signal, a while after its text was seen: the tool must have begun. */
+function signaller({ signal }: Scenario) {
   let sent = false;
-  child.stdout.on('data', (bytes: Buffer) => {
-    output += bytes.toString('utf8');
-    const { signal } = scenario;
+  return (output: string, kill: (name: NodeJS.Signals) => void) => {
     if (!signal || sent || !output.includes(signal.after)) return;
     sent = true;
-    setTimeout(() => child.kill(signal.name), 3000);
-  });
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code, signal) => resolve({ output, code, signal }));
-  });
+    setTimeout(() => kill(signal.name), 3000);
+  };
 }

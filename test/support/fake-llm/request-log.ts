@@ -8,6 +8,8 @@ export interface LoggedRequest {
   wire?: string;
   /** Headers but for keys, of which only `set` is kept. */
   headers: Record<string, string>;
+  /** The end of the key it came with, so that one can be told from another. */
+  key?: string;
   body: Record<string, unknown>;
   prompt?: string;
   /** Index of the turn; -1 for a request without tools. */
@@ -33,6 +35,12 @@ export class RequestLog {
 }
 
 const SECRET_HEADERS = new Set(['authorization', 'x-api-key', 'x-goog-api-key', 'cookie']);
+
+/** The last characters of a request's key. */
+export function keyEnd(headers: NodeJS.Dict<string | string[]>): string | undefined {
+  const key = headers.authorization ?? headers['x-api-key'];
+  return typeof key === 'string' ? key.slice(-8) : undefined;
+}
 
 /** Headers as they may be written down. */
 export function loggableHeaders(headers: NodeJS.Dict<string | string[]>): Record<string, string> {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { replyOf } from './reply.ts';
-import { type LoggedRequest, loggableHeaders, RequestLog } from './request-log.ts';
+import { keyEnd, type LoggedRequest, loggableHeaders, RequestLog } from './request-log.ts';
 import { chooseTurn, type Script, type Turn } from './script.ts';
 import { WIRES } from './wires/index.ts';
 import type { Wire } from './wires/wire.ts';
@@ -68,11 +68,13 @@ class Player {
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const text = await readAll(request);
     const path = new URL(request.url ?? '/', 'http://localhost').pathname;
+    const key = keyEnd(request.headers);
     const entry: LoggedRequest = {
       method: request.method ?? '',
       path,
       headers: loggableHeaders(request.headers),
       body: parseBody(text),
+      ...(key ? { key } : {}),
     };
     const wire = request.method === 'POST' ? WIRES.find((one) => one.serves(path)) : undefined;
     if (wire) return this.#model(wire, entry, text.length, response);

@@ -1,6 +1,6 @@
 import { oneLine } from '../text.ts';
 import { text } from './events.ts';
-import type { JsonObject } from './user-files.ts';
+import type { JsonObject } from './json.ts';
 
 /** Which of a tool's inputs says what it does. Tools without a row show the first text among theirs. */
 const TELLING_INPUT: Readonly<Record<string, string>> = {

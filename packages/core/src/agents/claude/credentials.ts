@@ -1,13 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Mount } from '../../sandbox/types.ts';
 import { hasMounts } from '../environment.ts';
 import { probe } from '../probe.ts';
 import type { AccountContext, Env, PrepareContext } from '../types.ts';
 import { which } from '../which.ts';
+import { asObject, type JsonObject, readJsonObject } from './json.ts';
 import { TOKEN_VARIABLES } from './manifest.ts';
-import { asObject, type JsonObject, readJsonObject, userFiles } from './user-files.ts';
+import { userFiles } from './user-files.ts';
 
 /**
  * Theory. A login of Claude Code is an access token of some hours and a refresh token that is replaced at each use. Two
@@ -122,9 +123,12 @@ async function publish(directory: string, oauth: JsonObject): Promise<void> {
   const path = join(directory, PUBLISHED);
   // Unchanged is left alone: every agent reads a file anew that looks newer.
   if ((await readFile(path, 'utf8').catch(() => null)) === text) return;
-  await mkdir(directory, { recursive: true, mode: 0o755 });
+  await mkdir(directory, { recursive: true });
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;
-  await writeFile(temporary, text, { mode: 0o644 });
+  await writeFile(temporary, text, { mode: 0o600 });
+  // Said again, since the umask has a say in the modes above.
+  await chmod(directory, 0o755);
+  await chmod(temporary, 0o644);
   await rename(temporary, path);
 }
 

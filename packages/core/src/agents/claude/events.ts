@@ -1,4 +1,4 @@
-import { asObject, type JsonObject } from './user-files.ts';
+import { asObject, type JsonObject } from './json.ts';
 
 /**
  * The event lines of `--output-format stream-json`, read with tolerance: unknown types and missing fields are normal, since

@@ -4,8 +4,8 @@ import { oneLine } from '../text.ts';
 import type { AgentReport, OutputParser, Usage } from '../types.ts';
 import { describeTool } from './activity.ts';
 import { type ContentBlock, contentBlocks, number, readEvent, text } from './events.ts';
+import { asObject, type JsonObject } from './json.ts';
 import { classifyEnding, readEnding, type Seen } from './terminal.ts';
-import { asObject, type JsonObject } from './user-files.ts';
 
 const MAX_SUMMARY = 16 * 1024;
 
@@ -84,6 +84,8 @@ export class ClaudeParser implements OutputParser {
     const error = text(event.error);
     if (error) this.#seen.apiError = error;
     else delete this.#seen.apiError;
+    // It went on after a result (a background task came home): that one was not the last.
+    if (!text(event.parent_tool_use_id)) this.#terminal = undefined;
     for (const block of contentBlocks(event)) this.#said(block);
   }
 

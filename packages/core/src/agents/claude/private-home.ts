@@ -1,8 +1,9 @@
 import { copyFile, lstat, mkdir, readdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { PrepareContext } from '../types.ts';
+import { asObject, type JsonObject, readJsonObject } from './json.ts';
 import { DROPPED_SETTINGS, KEPT_STATE, USER_FILES } from './manifest.ts';
-import { asObject, type JsonObject, readJsonObject, type UserFiles } from './user-files.ts';
+import type { UserFiles } from './user-files.ts';
 
 /** Bounds of what comes along from the user's directory. */
 const MAX_FILE_BYTES = 1024 * 1024;

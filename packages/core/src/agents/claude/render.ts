@@ -2,7 +2,7 @@ import type { RenderedLine } from '../render.ts';
 import { oneLine } from '../text.ts';
 import { describeTool } from './activity.ts';
 import { contentBlocks, number, readEvent, text } from './events.ts';
-import { asObject, type JsonObject } from './user-files.ts';
+import { asObject, type JsonObject } from './json.ts';
 
 const WIDTH = 400;
 

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../tasks/outcomes.ts';
 import { oneLine } from '../text.ts';
 import { number, text } from './events.ts';
-import { asObject, type JsonObject } from './user-files.ts';
+import { asObject, type JsonObject } from './json.ts';
 
 /** What the run has shown before its last event. */
 export interface Seen {

@@ -1,4 +1,3 @@
-import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Env } from '../types.ts';
 
@@ -22,23 +21,4 @@ export function userFiles(env: Env, userHome: string): UserFiles {
     settings: join(configDir, 'settings.json'),
     credentials: join(configDir, '.credentials.json'),
   };
-}
-
-export type JsonObject = Record<string, unknown>;
-
-const MAX_JSON_BYTES = 64 * 1024 * 1024;
-
-/** An object from a file; null when there is none, or it is something else. */
-export async function readJsonObject(path: string): Promise<JsonObject | null> {
-  try {
-    if ((await stat(path)).size > MAX_JSON_BYTES) return null;
-    return asObject(JSON.parse(await readFile(path, 'utf8')));
-  } catch {
-    return null;
-  }
-}
-
-/** A value as an object, or null. */
-export function asObject(value: unknown): JsonObject | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
 }
