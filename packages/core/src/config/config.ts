@@ -120,9 +120,13 @@ function agentTable(settings: Record<string, unknown>): Record<string, AgentSett
   return table;
 }
 
-/** Settings of an agent, under whichever of its names they stand; later names add to earlier ones. */
+/** Settings of an agent, under whichever of its names they stand; its own name wins, lists add up. */
 export function agentSettings(config: Config, adapter: AdapterInfo): AgentSettings {
   const names = [...adapter.aliases, adapter.name].filter((name) => Object.hasOwn(config.agents, name));
   const found = names.map((name) => config.agents[name]!);
-  return Object.assign({ env: [], args: [] }, ...found);
+  return {
+    ...Object.assign({}, ...found),
+    env: found.flatMap(({ env }) => env),
+    args: found.flatMap(({ args }) => args),
+  };
 }

@@ -1,3 +1,4 @@
+import { issueAt } from './check.ts';
 import { cpusOf } from './cpuset.ts';
 import type { Entry } from './entries.ts';
 import { formatPlace, type Issue } from './issues.ts';
@@ -61,5 +62,6 @@ function heldBelow(meta: KeyMeta, rule: Tighten, below: Entry | undefined): stri
 
 function untrusted(entry: Entry, message: string): Issue {
   const { file, line, column, writtenAs } = entry.origin;
+  if (entry.at) return issueAt(entry.at.source, entry.at.path, 'config_untrusted', message, USER_HINT);
   return { code: 'config_untrusted', file, line, column, key: writtenAs, message, hint: USER_HINT };
 }
