@@ -29,7 +29,6 @@ export interface PrepareContext {
   task: TaskDefinition;
   plan: string;
   attemptId: string;
-  plan: string;
   /** Number of this attempt of the task, from 1. */
   attempt: number;
   /** The private home on the host: what the adapter writes here the agent finds in its own home. */

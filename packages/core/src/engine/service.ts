@@ -12,8 +12,8 @@ import type { TaskDefinition } from '../tasks/definition.ts';
 import { outcomeRule } from '../tasks/outcomes.ts';
 import { deleteTaskRefs, diff, isMerged, type Repository } from '../worktrees/index.ts';
 import type { EventLog } from './events.ts';
-import type { Fleet } from './fleet.ts';
 import { listExecLogs } from './exec-logs.ts';
+import type { Fleet } from './fleet.ts';
 import { readMachine } from './machine.ts';
 import type { Providers } from './providers.ts';
 import { findTask, findTasks, refOf } from './refs.ts';
@@ -174,7 +174,11 @@ export class EngineService {
 
   async #checkRemovable(task: TaskWithPlan, unmerged: boolean): Promise<void> {
     if (task.state === 'queued' || task.state === 'active') {
-      throw new DroverError('task_open', `${refOf(task)} is ${task.state}`, `Stop it first: \`drover stop ${refOf(task)}\`.`);
+      throw new DroverError(
+        'task_open',
+        `${refOf(task)} is ${task.state}`,
+        `Stop it first: \`drover stop ${refOf(task)}\`.`,
+      );
     }
     if (task.result === null || unmerged) return;
     const repository = await this.#parts.repositoryOf(task.repository);
@@ -213,7 +217,9 @@ function pickAttempt(store: Store, task: TaskWithPlan, number: number | undefine
   if (found) return found;
   throw new DroverError(
     'no_such_attempt',
-    number === undefined ? `${refOf(task)} was not started yet: ${task.reason}` : `${refOf(task)} has no attempt ${number}`,
+    number === undefined
+      ? `${refOf(task)} was not started yet: ${task.reason}`
+      : `${refOf(task)} has no attempt ${number}`,
     `See \`drover status ${refOf(task)}\`.`,
   );
 }

@@ -5,9 +5,11 @@ export class KeyedMutex {
   run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
     const mine = before.then(work, work);
-    const tail = mine.catch(() => undefined).then(() => {
-      if (this.#tails.get(key) === tail) this.#tails.delete(key);
-    });
+    const tail = mine
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#tails.get(key) === tail) this.#tails.delete(key);
+      });
     this.#tails.set(key, tail);
     return mine;
   }

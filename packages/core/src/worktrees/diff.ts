@@ -10,6 +10,14 @@ export async function diff(
   options: { stat: boolean },
 ): Promise<{ text: string; truncated: boolean }> {
   const form = options.stat ? ['--stat=120', '--summary'] : ['--patch'];
-  const text = await repositoryGit(repository, ['diff', '--no-color', '--no-ext-diff', '--no-textconv', ...form, base, head]);
+  const text = await repositoryGit(repository, [
+    'diff',
+    '--no-color',
+    '--no-ext-diff',
+    '--no-textconv',
+    ...form,
+    base,
+    head,
+  ]);
   return text.length > TEXT_MAX ? { text: text.slice(0, TEXT_MAX), truncated: true } : { text, truncated: false };
 }

@@ -1,4 +1,4 @@
-import { execa, type ExecaError } from 'execa';
+import { type ExecaError, execa } from 'execa';
 import { DroverError } from '../shared/errors.ts';
 import { retry } from '../shared/retry.ts';
 
@@ -41,7 +41,12 @@ export class GitError extends DroverError {
   readonly stderr: string;
 
   constructor(args: readonly string[], exitCode: number | undefined, stderr: string, options?: ErrorOptions) {
-    super('git_failed', `git ${args[0]}: ${stderr.trim().split('\n').slice(0, 3).join('; ') || `exit ${exitCode}`}`, '', options);
+    super(
+      'git_failed',
+      `git ${args[0]}: ${stderr.trim().split('\n').slice(0, 3).join('; ') || `exit ${exitCode}`}`,
+      '',
+      options,
+    );
     this.exitCode = exitCode;
     this.stderr = stderr;
   }

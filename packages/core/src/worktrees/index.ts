@@ -1,5 +1,5 @@
 export { diff } from './diff.ts';
-export { git, GitError } from './git.ts';
+export { GitError, git } from './git.ts';
 export type { InsideExec } from './inside.ts';
 export { commitLeftovers } from './leftovers.ts';
 export { type MergeResult, mergeResults } from './merge.ts';

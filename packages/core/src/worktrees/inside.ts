@@ -9,7 +9,13 @@ const ANSWER_MAX = 16 * 1024 * 1024;
 const STDERR_MAX = 64 * 1024;
 
 /** Of the engine's own git commands inside: no hook, no editor, no signing of the agent's making. */
-const SETTINGS = ['core.hooksPath=/dev/null', 'core.fsmonitor=false', 'commit.gpgSign=false', 'gc.auto=0', 'maintenance.auto=false'];
+const SETTINGS = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'commit.gpgSign=false',
+  'gc.auto=0',
+  'maintenance.auto=false',
+];
 
 export interface InsideResult {
   code: number | null;
@@ -49,4 +55,3 @@ async function bounded(stream: AsyncIterable<Buffer>, max: number, tooMuch: (() 
   }
   return Buffer.concat(chunks);
 }
-

@@ -7,7 +7,13 @@ import { type InsideExec, type InsideResult, runInside } from './inside.ts';
  */
 export async function commitLeftovers(exec: InsideExec, options: { message: string }): Promise<boolean> {
   await removeLocks(exec);
-  let status = await runInside(exec, ['status', '--porcelain', '-z', '--untracked-files=all', '--ignore-submodules=all']);
+  let status = await runInside(exec, [
+    'status',
+    '--porcelain',
+    '-z',
+    '--untracked-files=all',
+    '--ignore-submodules=all',
+  ]);
   if (status.code !== 0) {
     // An index that cannot be read is built anew from HEAD; the files themselves are what counts.
     await runInside(exec, ['read-tree', '--reset', 'HEAD']);
@@ -15,7 +21,14 @@ export async function commitLeftovers(exec: InsideExec, options: { message: stri
   }
   if (status.stdout.length === 0) return false;
   await mustRun(exec, ['add', '--all', '--ignore-errors', '.'], [0, 1]);
-  const commit = await runInside(exec, ['commit', '--quiet', '--no-verify', '--allow-empty-message', '-m', options.message]);
+  const commit = await runInside(exec, [
+    'commit',
+    '--quiet',
+    '--no-verify',
+    '--allow-empty-message',
+    '-m',
+    options.message,
+  ]);
   if (commit.code === 0) return true;
   // A merge, rebase or unborn branch that refuses a plain commit: the tree is committed without it.
   return commitTree(exec, options.message, commit);

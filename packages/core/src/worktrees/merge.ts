@@ -1,4 +1,4 @@
-import { type GitPlace, GitError } from './git.ts';
+import { GitError, type GitPlace } from './git.ts';
 import { type Repository, repositoryGit } from './repository.ts';
 
 export type MergeResult = { oid: string } | { conflict: { ours: string; theirs: string; paths: string[] } };
@@ -7,13 +7,21 @@ export type MergeResult = { oid: string } | { conflict: { ours: string; theirs: 
  * One commit that holds all of `oids`, merged in order, without a working tree. Commits that another one contains already are left
  * out; a single one is itself the answer.
  */
-export async function mergeResults(repository: Repository, oids: readonly string[], options: { message: string }): Promise<MergeResult> {
+export async function mergeResults(
+  repository: Repository,
+  oids: readonly string[],
+  options: { message: string },
+): Promise<MergeResult> {
   const heads = await independent(repository, [...new Set(oids)]);
   let merged = heads[0]!;
   for (const next of heads.slice(1)) {
     const tree = await mergeTree(repository, merged, next);
     if ('paths' in tree) return { conflict: { ours: merged, theirs: next, paths: tree.paths } };
-    merged = await repositoryGit(repository, ['commit-tree', tree.oid, '-p', merged, '-p', next, '-m', options.message], await identity(repository));
+    merged = await repositoryGit(
+      repository,
+      ['commit-tree', tree.oid, '-p', merged, '-p', next, '-m', options.message],
+      await identity(repository),
+    );
   }
   return { oid: merged };
 }
@@ -24,9 +32,21 @@ async function independent(repository: Repository, oids: string[]): Promise<stri
   return oids.filter((oid) => left.has(oid));
 }
 
-async function mergeTree(repository: Repository, ours: string, theirs: string): Promise<{ oid: string } | { paths: string[] }> {
+async function mergeTree(
+  repository: Repository,
+  ours: string,
+  theirs: string,
+): Promise<{ oid: string } | { paths: string[] }> {
   try {
-    const out = await repositoryGit(repository, ['merge-tree', '--write-tree', '--name-only', '-z', '--no-messages', ours, theirs]);
+    const out = await repositoryGit(repository, [
+      'merge-tree',
+      '--write-tree',
+      '--name-only',
+      '-z',
+      '--no-messages',
+      ours,
+      theirs,
+    ]);
     return { oid: out.split('\0')[0]!.trim() };
   } catch (error) {
     if (!(error instanceof GitError && error.exitCode === 1)) throw error;
@@ -43,7 +63,8 @@ async function identity(repository: Repository): Promise<GitPlace> {
   } catch {
     const who = { NAME: 'Drover', EMAIL: 'drover@localhost' };
     const env: Record<string, string> = {};
-    for (const role of ['AUTHOR', 'COMMITTER']) for (const [part, value] of Object.entries(who)) env[`GIT_${role}_${part}`] = value;
+    for (const role of ['AUTHOR', 'COMMITTER'])
+      for (const [part, value] of Object.entries(who)) env[`GIT_${role}_${part}`] = value;
     return { env };
   }
 }

@@ -3,7 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DroverError } from '../shared/errors.ts';
 import { KeyedMutex } from '../shared/keyed-mutex.ts';
-import { git, GitError, type GitPlace } from './git.ts';
+import { GitError, type GitPlace, git } from './git.ts';
 
 /** A repository of the user. All paths are real paths. */
 export interface Repository {
@@ -35,7 +35,9 @@ export async function openRepository(cwd: string): Promise<Repository> {
   let common: string;
   try {
     // A bare repository may be stood in on purpose: the user names it himself.
-    common = await git(['-c', 'safe.bareRepository=all', 'rev-parse', '--path-format=absolute', '--git-common-dir'], { cwd });
+    common = await git(['-c', 'safe.bareRepository=all', 'rev-parse', '--path-format=absolute', '--git-common-dir'], {
+      cwd,
+    });
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     throw new DroverError(
@@ -54,12 +56,24 @@ export async function openRepositoryAt(commonDir: string): Promise<Repository> {
     throw new DroverError('not_a_repository', `${commonDir} is gone`, 'Was the repository moved?', { cause: error });
   });
   const config = await git(['config', '--list', '-z'], { gitDir: real, env: { GIT_CONFIG_NOSYSTEM: '1' } });
-  const settings = new Map(config.split('\0').filter(Boolean).map((entry) => [entry.split('\n')[0]!, entry.slice(entry.indexOf('\n') + 1)]));
+  const settings = new Map(
+    config
+      .split('\0')
+      .filter(Boolean)
+      .map((entry) => [entry.split('\n')[0]!, entry.slice(entry.indexOf('\n') + 1)]),
+  );
   if ((settings.get('extensions.refstorage') ?? 'files') !== 'files') {
-    throw new DroverError('repository_unsupported', `${real} keeps its refs as ${settings.get('extensions.refstorage')}`, 'Drover needs the `files` format.');
+    throw new DroverError(
+      'repository_unsupported',
+      `${real} keeps its refs as ${settings.get('extensions.refstorage')}`,
+      'Drover needs the `files` format.',
+    );
   }
   const mainWorktree = settings.get('core.bare') === 'true' ? null : await mainOf(real, settings.get('core.worktree'));
-  const name = basename(mainWorktree ?? real).replace(/\.git$/, '').replace(/[^A-Za-z0-9._-]/g, '_') || 'repository';
+  const name =
+    basename(mainWorktree ?? real)
+      .replace(/\.git$/, '')
+      .replace(/[^A-Za-z0-9._-]/g, '_') || 'repository';
   const hash = createHash('sha256').update(real).digest('hex').slice(0, 8);
   return {
     commonDir: real,
@@ -81,9 +95,18 @@ async function mainOf(commonDir: string, configured: string | undefined): Promis
 export async function resolveBase(repository: Repository, revision: string): Promise<string> {
   // HEAD of the main checkout, also where the caller stands in another worktree.
   try {
-    return await repositoryGit(repository, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]);
+    return await repositoryGit(repository, [
+      'rev-parse',
+      '--verify',
+      '--quiet',
+      '--end-of-options',
+      `${revision}^{commit}`,
+    ]);
   } catch (error) {
-    const empty = revision === 'HEAD' ? 'The repository needs one commit at least: `git commit --allow-empty -m start`.' : 'See `git log`.';
+    const empty =
+      revision === 'HEAD'
+        ? 'The repository needs one commit at least: `git commit --allow-empty -m start`.'
+        : 'See `git log`.';
     throw new DroverError('bad_revision', `'${revision}' is no commit of ${repository.name}`, empty, { cause: error });
   }
 }

@@ -17,7 +17,13 @@ export function setResult(
     if (old !== null && old !== input.expectedOld) throw taken(ref, 'it has commits that are not of this task');
     if (old !== null && (await isCheckedOut(repository, ref))) throw taken(ref, 'it is checked out');
     try {
-      await repositoryGit(repository, ['update-ref', '--no-deref', ref, input.oid, old ?? '0'.repeat(repository.oidLength)]);
+      await repositoryGit(repository, [
+        'update-ref',
+        '--no-deref',
+        ref,
+        input.oid,
+        old ?? '0'.repeat(repository.oidLength),
+      ]);
     } catch (error) {
       throw taken(ref, error instanceof GitError ? error.stderr.trim().slice(0, 200) : String(error));
     }
@@ -36,7 +42,12 @@ function taken(ref: string, why: string): DroverError {
 /** The object a ref points to; null when there is no such ref. */
 export async function refOid(repository: Repository, ref: string): Promise<string | null> {
   const found = await repositoryGit(repository, ['for-each-ref', '--format=%(objectname) %(refname)', ref]);
-  return found.split('\n').find((line) => line.endsWith(` ${ref}`))?.split(' ')[0] ?? null;
+  return (
+    found
+      .split('\n')
+      .find((line) => line.endsWith(` ${ref}`))
+      ?.split(' ')[0] ?? null
+  );
 }
 
 async function isCheckedOut(repository: Repository, ref: string): Promise<boolean> {
@@ -46,7 +57,14 @@ async function isCheckedOut(repository: Repository, ref: string): Promise<boolea
 
 /** True when a commit is contained in a branch or tag of the user's own. */
 export async function isMerged(repository: Repository, oid: string): Promise<boolean> {
-  const refs = await repositoryGit(repository, ['for-each-ref', `--contains=${oid}`, '--format=%(refname)', 'refs/heads', 'refs/tags', 'refs/remotes']);
+  const refs = await repositoryGit(repository, [
+    'for-each-ref',
+    `--contains=${oid}`,
+    '--format=%(refname)',
+    'refs/heads',
+    'refs/tags',
+    'refs/remotes',
+  ]);
   return refs.split('\n').some((ref) => ref !== '' && !ref.startsWith('refs/heads/drover/'));
 }
 
@@ -60,7 +78,11 @@ export function deleteTaskRefs(
 ): Promise<void> {
   return serialised(repository, async () => {
     const branch = `refs/heads/drover/${input.plan}/${input.task}`;
-    if (input.result !== null && (await refOid(repository, branch)) === input.result && !(await isCheckedOut(repository, branch))) {
+    if (
+      input.result !== null &&
+      (await refOid(repository, branch)) === input.result &&
+      !(await isCheckedOut(repository, branch))
+    ) {
       await keep(repository, input, input.result);
       await repositoryGit(repository, ['update-ref', '-d', branch, input.result]);
     }
@@ -73,7 +95,11 @@ export function deleteTaskRefs(
   });
 }
 
-async function keep(repository: Repository, { plan, task }: { plan: string; task: string }, oid: string): Promise<void> {
+async function keep(
+  repository: Repository,
+  { plan, task }: { plan: string; task: string },
+  oid: string,
+): Promise<void> {
   await repositoryGit(repository, ['update-ref', snapshotRef(plan, task, oid), oid]);
 }
 

@@ -2,7 +2,7 @@ import { copyFile, cp, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/pro
 import { isAbsolute, join, resolve } from 'node:path';
 import type { AgentIdentity, Mount } from '../sandbox/types.ts';
 import { giveTree } from '../shared/give-tree.ts';
-import { git, GitError } from './git.ts';
+import { GitError, git } from './git.ts';
 import { type Repository, repositoryGit } from './repository.ts';
 import type { Worktree } from './worktree.ts';
 
@@ -60,7 +60,9 @@ async function packedRefs(repository: Repository, { branch, base }: ShadowInput)
     .split('\n')
     .filter(Boolean)
     .filter((line) => !/ refs\/(heads\/drover|drover|stash)(\/|$)/.test(line));
-  const all = [...kept, `${base} refs/heads/${branch}`].sort((a, b) => (a.slice(a.indexOf(' ')) < b.slice(b.indexOf(' ')) ? -1 : 1));
+  const all = [...kept, `${base} refs/heads/${branch}`].sort((a, b) =>
+    a.slice(a.indexOf(' ')) < b.slice(b.indexOf(' ')) ? -1 : 1,
+  );
   return `# pack-refs with: sorted \n${all.join('\n')}\n`;
 }
 
@@ -97,7 +99,9 @@ export async function filteredConfig(repository: Repository): Promise<string> {
       return at < 0 ? [entry, 'true'] : [entry.slice(0, at), entry.slice(at + 1)];
     })
     .filter(([key]) => !LEFT_BEHIND.some((pattern) => pattern.test(key)));
-  return [...entries, ...ADDED].map(([key, value]) => formatEntry(withoutPassword(key), withoutPassword(value))).join('');
+  return [...entries, ...ADDED]
+    .map(([key, value]) => formatEntry(withoutPassword(key), withoutPassword(value)))
+    .join('');
 }
 
 function withoutPassword(text: string): string {
@@ -109,7 +113,11 @@ function formatEntry(key: string, value: string): string {
   const first = key.indexOf('.');
   const last = key.lastIndexOf('.');
   const sub = first === last ? '' : ` "${key.slice(first + 1, last).replace(/[\\"]/g, '\\$&')}"`;
-  const quoted = value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t').replaceAll('\b', '\\b');
+  const quoted = value
+    .replace(/[\\"]/g, '\\$&')
+    .replaceAll('\n', '\\n')
+    .replaceAll('\t', '\\t')
+    .replaceAll('\b', '\\b');
   return `[${key.slice(0, first)}${sub}]\n\t${key.slice(last + 1)} = "${quoted}"\n`;
 }
 
@@ -122,7 +130,11 @@ async function copyOptional(repository: Repository, shadowDir: string): Promise<
   }
   const hooks = join(repository.commonDir, 'hooks');
   if ((await kindOf(hooks)) === 'directory') {
-    await cp(hooks, join(shadowDir, 'hooks'), { recursive: true, dereference: false, filter: async (from) => (await kindOf(from)) !== 'other' });
+    await cp(hooks, join(shadowDir, 'hooks'), {
+      recursive: true,
+      dereference: false,
+      filter: async (from) => (await kindOf(from)) !== 'other',
+    });
   }
 }
 
@@ -183,4 +195,3 @@ async function alternates(objects: string, seen = new Set<string>()): Promise<st
 export async function removeShadow(shadowDir: string): Promise<void> {
   await rm(shadowDir, { recursive: true, force: true });
 }
-

@@ -36,7 +36,12 @@ export async function snapshotWorktree(repository: Repository, input: SnapshotIn
     const tree = await git([...silent, 'write-tree'], place);
     if (tree === (await repositoryGit(repository, ['rev-parse', `${input.head}^{tree}`]))) return null;
     const message = `What ${input.plan}/${input.task} left uncommitted`;
-    const who = { GIT_AUTHOR_NAME: 'Drover', GIT_AUTHOR_EMAIL: 'drover@localhost', GIT_COMMITTER_NAME: 'Drover', GIT_COMMITTER_EMAIL: 'drover@localhost' };
+    const who = {
+      GIT_AUTHOR_NAME: 'Drover',
+      GIT_AUTHOR_EMAIL: 'drover@localhost',
+      GIT_COMMITTER_NAME: 'Drover',
+      GIT_COMMITTER_EMAIL: 'drover@localhost',
+    };
     const oid = await repositoryGit(repository, ['commit-tree', tree, '-p', input.head, '-m', message], { env: who });
     await repositoryGit(repository, ['update-ref', snapshotRef(input.plan, input.task, oid), oid]);
     return oid;
@@ -48,6 +53,13 @@ export async function snapshotWorktree(repository: Repository, input: SnapshotIn
 /** Every filter that the user has configured is turned off by name: `.gitattributes` of the agent could call any of them. */
 async function withoutFilters(repository: Repository): Promise<string[]> {
   const listed = await repositoryGit(repository, ['config', '--list', '--name-only', '-z']);
-  const names = new Set(listed.split('\0').map((key) => /^filter\.(.+)\.(clean|smudge|process|required)$/.exec(key)?.[1]).filter((name) => name !== undefined));
-  return [...names].flatMap((name) => ['clean=', 'process=', 'required=false'].flatMap((setting) => ['-c', `filter.${name}.${setting}`]));
+  const names = new Set(
+    listed
+      .split('\0')
+      .map((key) => /^filter\.(.+)\.(clean|smudge|process|required)$/.exec(key)?.[1])
+      .filter((name) => name !== undefined),
+  );
+  return [...names].flatMap((name) =>
+    ['clean=', 'process=', 'required=false'].flatMap((setting) => ['-c', `filter.${name}.${setting}`]),
+  );
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { SandboxProcess } from '../sandbox/types.ts';
 import { DroverError } from '../shared/errors.ts';
-import { git, gitCommand, GitError } from './git.ts';
+import { GitError, git, gitCommand } from './git.ts';
 import { type InsideExec, insideGit, runInside } from './inside.ts';
 import { type Repository, repositoryGit, serialised } from './repository.ts';
 
@@ -80,7 +80,10 @@ async function receivePack(
 ): Promise<void> {
   const known = await repositoryGit(repository, ['for-each-ref', '--format=^%(objectname)']);
   const inside = await exec(insideGit(['pack-objects', '--revs', '--thin', '--stdout', '--delta-base-offset', '-q']));
-  const { argv, env } = gitCommand(['index-pack', '--stdin', '--fix-thin', '--strict', `--max-input-size=${input.maxBytes}`], place);
+  const { argv, env } = gitCommand(
+    ['index-pack', '--stdin', '--fix-thin', '--strict', `--max-input-size=${input.maxBytes}`],
+    place,
+  );
   const host = spawn('git', argv, { env, cwd: '/', stdio: ['pipe', 'ignore', 'pipe'] });
   const hostEnd = new Promise<number | null>((resolve, reject) => {
     host.once('error', reject);
@@ -94,14 +97,19 @@ async function receivePack(
   const code = await hostEnd;
   const result = await inside.result.catch(() => ({ code: null, signal: null }));
   const [insideSaid, hostSaid] = await said;
-  if (result.code !== 0) throw failed(`pack-objects in the sandbox ended with ${result.code ?? result.signal}: ${insideSaid}`);
+  if (result.code !== 0)
+    throw failed(`pack-objects in the sandbox ended with ${result.code ?? result.signal}: ${insideSaid}`);
   if (code !== 0) throw failed(`the pack was refused: ${hostSaid}`);
 }
 
 /** `pack-objects` dies of an id it does not have; those that came after the sandbox began are unknown to it. */
 async function knownInside(exec: InsideExec, known: string): Promise<string[]> {
   const lines = known.split('\n').filter(Boolean);
-  const answer = await runInside(exec, ['cat-file', '--batch-check=%(objectname)'], lines.map((line) => `${line.slice(1)}\n`).join(''));
+  const answer = await runInside(
+    exec,
+    ['cat-file', '--batch-check=%(objectname)'],
+    lines.map((line) => `${line.slice(1)}\n`).join(''),
+  );
   const found = new Set(answer.stdout.toString('latin1').split('\n'));
   return lines.filter((line) => found.has(line.slice(1)));
 }
@@ -116,7 +124,9 @@ async function checkConnected(head: string, place: { gitDir: string; env: Record
     await git(['rev-list', '--objects', '--quiet', head, '--not', '--all'], place);
     await git(['cat-file', '-e', `${head}^{commit}`], place);
   } catch (error) {
-    throw failed(`the pack is not complete: ${error instanceof GitError ? error.stderr.trim().slice(0, 200) : String(error)}`);
+    throw failed(
+      `the pack is not complete: ${error instanceof GitError ? error.stderr.trim().slice(0, 200) : String(error)}`,
+    );
   }
 }
 
@@ -125,7 +135,8 @@ async function movePack(quarantine: string, objects: string): Promise<void> {
   const names = await readdir(join(quarantine, 'pack')).catch(() => [] as string[]);
   const order = [...names.filter((name) => !name.endsWith('.idx')), ...names.filter((name) => name.endsWith('.idx'))];
   for (const name of order) {
-    if (/^pack-[0-9a-f]+\.(pack|rev|idx)$/.test(name)) await rename(join(quarantine, 'pack', name), join(objects, 'pack', name));
+    if (/^pack-[0-9a-f]+\.(pack|rev|idx)$/.test(name))
+      await rename(join(quarantine, 'pack', name), join(objects, 'pack', name));
   }
 }
 

@@ -21,9 +21,13 @@ export async function createWorktree(input: { repository: Repository; path: stri
   await mkdir(dirname(path), { recursive: true, mode: 0o755 });
   return serialised(repository, async () => {
     await clearHalfMade(repository, path);
-    await repositoryGit(repository, ['worktree', 'add', '--quiet', '--detach', '--no-track', '--lock', '--reason', LOCK_REASON, path, base], {
-      cwd: '/',
-    });
+    await repositoryGit(
+      repository,
+      ['worktree', 'add', '--quiet', '--detach', '--no-track', '--lock', '--reason', LOCK_REASON, path, base],
+      {
+        cwd: '/',
+      },
+    );
     return { path, id: await worktreeId(path) };
   });
 }
@@ -40,7 +44,11 @@ export async function ownEntry(repository: Repository, path: string): Promise<st
   const entry = list.split('\0\0').find((block) => block.split('\0').includes(`worktree ${path}`));
   if (entry === undefined) return null;
   if (!entry.split('\0').includes(`locked ${LOCK_REASON}`)) {
-    throw new DroverError('worktree_taken', `${path} is a worktree that Drover did not make`, 'Remove it, or use another state directory.');
+    throw new DroverError(
+      'worktree_taken',
+      `${path} is a worktree that Drover did not make`,
+      'Remove it, or use another state directory.',
+    );
   }
   return entry;
 }
@@ -50,7 +58,11 @@ async function clearHalfMade(repository: Repository, path: string): Promise<void
   const there = await stat(path).catch(() => null);
   if (ours === null && there === null) return;
   if (ours === null) {
-    throw new DroverError('worktree_taken', `${path} exists and is not a worktree of ${repository.name}`, 'Look at it, and remove it by hand.');
+    throw new DroverError(
+      'worktree_taken',
+      `${path} exists and is not a worktree of ${repository.name}`,
+      'Look at it, and remove it by hand.',
+    );
   }
   await discardWorktree(repository, path);
 }
