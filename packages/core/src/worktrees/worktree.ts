@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DroverError } from '../shared/errors.ts';
 import { type Repository, repositoryGit, serialised } from './repository.ts';
@@ -23,7 +23,7 @@ export async function createWorktree(input: { repository: Repository; path: stri
     await clearHalfMade(repository, path);
     await repositoryGit(
       repository,
-      ['worktree', 'add', '--quiet', '--detach', '--no-track', '--lock', '--reason', LOCK_REASON, path, base],
+      ['worktree', 'add', '--quiet', '--detach', '--lock', '--reason', LOCK_REASON, path, base],
       {
         cwd: '/',
       },
@@ -78,10 +78,21 @@ export async function discardWorktree(repository: Repository, path: string): Pro
   await repositoryGit(repository, ['worktree', 'prune', '--expire', 'now'], { cwd: '/' });
 }
 
-/** Removes a worktree of ours if it is there. Throws `worktree_taken` for any other. */
+/** Removes a worktree of ours if it is there, and the directories above it that only it needed. Throws `worktree_taken` for any other. */
 export function removeWorktree(repository: Repository, path: string): Promise<void> {
   return serialised(repository, async () => {
     if ((await ownEntry(repository, path)) === null) return;
     await discardWorktree(repository, path);
+    for (const parent of [dirname(path), dirname(dirname(path))]) if (!(await removeEmpty(parent))) return;
   });
+}
+
+async function removeEmpty(dir: string): Promise<boolean> {
+  return rmdir(dir).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOTEMPTY' || error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
 }
