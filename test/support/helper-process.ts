@@ -64,10 +64,10 @@ export class HelperProcess {
   #arguments(): string[] {
     const { directory, cgroup, allowUids } = this.#options;
     return [
-      `--socket=${this.socket}`,
-      `--state-dir=${join(directory, 'registry')}`,
-      `--cgroup=${cgroup}`,
-      ...allowUids.map((uid) => `--allow-uid=${uid}`),
+      ...['--socket', this.socket],
+      ...['--state-dir', join(directory, 'registry')],
+      ...['--cgroup', cgroup],
+      ...allowUids.flatMap((uid) => ['--allow-uid', String(uid)]),
     ];
   }
 
