@@ -15,6 +15,7 @@ import { Store } from '../store/index.ts';
 import type { Level } from '../tasks/definition.ts';
 import { openRepositoryAt, type Repository } from '../worktrees/index.ts';
 import { ensureHelper } from './ensure-helper.ts';
+import { AccountKeeper } from './accounts.ts';
 import { EventLog } from './events.ts';
 import { Fleet } from './fleet.ts';
 import { type ProviderFactory, Providers } from './providers.ts';
@@ -77,6 +78,13 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
     log: (level, message, data) => log[level](data ?? {}, message),
   };
   const fleet = new Fleet({ services, events, settings });
+  const accounts = new AccountKeeper({
+    uses: () => fleet.accountUses(),
+    stateDir,
+    userHome,
+    onProblem: (agent, problem) => void events.emit('warning', {}, `${agent}: ${problem}`),
+  });
+  accounts.start();
   // Open attempts need the levels they were started with, before anybody asks for them.
   await providers.prepare(new Set(store.openAttempts().map((attempt) => attempt.level)));
   fleet.adopt();
@@ -112,6 +120,7 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
     await server.close();
     await fleet.close();
     sampler.stop();
+    await accounts.stop();
     await providers.close();
     store.close();
     log.info({ pid: process.pid }, 'engine stopped');

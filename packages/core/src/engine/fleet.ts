@@ -6,6 +6,7 @@ import { newAttemptId } from '../shared/ids.ts';
 import type { Attempt, Plan, TaskWithPlan } from '../store/index.ts';
 import type { TaskDefinition } from '../tasks/definition.ts';
 import { type OutcomeRule, outcomeRule } from '../tasks/outcomes.ts';
+import type { AccountUse } from './accounts.ts';
 import type { EventLog } from './events.ts';
 import { readMachine } from './machine.ts';
 import { refOf } from './refs.ts';
@@ -63,6 +64,14 @@ export class Fleet {
   driverOf(taskId: number): AttemptDriver | undefined {
     for (const driver of this.#drivers.values()) if (driver.attempt.task.id === taskId) return driver;
     return undefined;
+  }
+
+  /** Which accounts are in use, for refreshing them. */
+  accountUses(): AccountUse[] {
+    return [...this.#drivers.values()].map(({ attempt }) => ({
+      adapter: this.#services.adapterOf(attempt.definition.agent),
+      env: JSON.parse(attempt.plan.env_json) as Record<string, string>,
+    }));
   }
 
   /** Takes up what an earlier engine left: open attempts go on, and records that were half written are completed. */

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type * as z from 'zod';
+import { findAgent } from '../agents/index.ts';
 import type * as c from '../api/contract.ts';
 import { API_VERSION } from '../api/contract.ts';
 import { attemptRef } from '../attempts/context.ts';
@@ -147,11 +149,11 @@ export class EngineService {
       attempt: attempt.id,
       directory: dir,
       stdout: join(dir, 'stdout.log'),
-      stderr: agent === 'command' ? null : join(dir, 'stderr.log'),
+      stderr: existsSync(join(dir, 'stderr.log')) ? join(dir, 'stderr.log') : null,
       exec: await listExecLogs(exec),
       live: attempt.state === 'running',
       tty: false,
-      format: agent === 'claude' ? 'claude-stream-json' : 'text',
+      format: findAgent(agent).logFormat,
     };
   }
 
