@@ -25,6 +25,7 @@ export interface Detection {
 
 export interface PrepareContext {
   task: TaskDefinition;
+  plan: string;
   attemptId: string;
   /** The private home on the host: what the adapter writes here the agent finds in its own home. */
   homeDir: string;

@@ -3,8 +3,7 @@ import { LEVELS, TASK_CLASSES } from '../tasks/definition.ts';
 import { OUTCOMES, type Outcome } from '../tasks/outcomes.ts';
 import { ATTEMPT_STATES, TASK_STATES } from '../tasks/states.ts';
 
-/** Raised whenever a client of one number cannot talk to an engine of another. */
-export const API_VERSION = 1;
+export { API_VERSION } from './version.ts';
 
 const outcome = z.enum(Object.keys(OUTCOMES) as [Outcome, ...Outcome[]]);
 

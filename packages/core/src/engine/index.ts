@@ -1,1 +1,1 @@
-export {};
+export { type EngineOptions, type RunningEngine, startEngine } from './engine.ts';

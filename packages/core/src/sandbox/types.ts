@@ -22,6 +22,13 @@ export interface CreateSpec {
   ioPath: string;
 }
 
+/**
+ * A sandbox is entered up to three times, each time with a keeper and an init of its own over the same mounts:
+ * for setup commands, for the agent, and, where the agent's init is gone (OOM, reboot), to settle.
+ */
+export const SANDBOX_ROLES = ['setup', 'agent', 'settle'] as const;
+export type SandboxRole = (typeof SANDBOX_ROLES)[number];
+
 export interface StartSpec {
   argv: string[];
   /** The whole environment, nothing is inherited. */
@@ -83,22 +90,31 @@ export interface SandboxStats {
 export interface Sandbox {
   /** What the store keeps to find it again. */
   readonly ref: string;
+  readonly level: Level;
   readonly identity: AgentIdentity;
   readonly enforced: readonly LimitKey[];
 
-  /** Starts keeper, init and agent. Resolves when the agent's program runs; rejects with `sandbox_failed` and the stage. */
-  start(spec: StartSpec): Promise<void>;
-  /** Resolves with the exit record; with null when keeper and record are both gone. */
-  waitExit(signal?: AbortSignal): Promise<ExitRecord | null>;
+  /** Starts keeper, init and job 0. Resolves when its program runs; rejects with `sandbox_failed` and the stage. */
+  start(role: SandboxRole, spec: StartSpec): Promise<void>;
+  /** Resolves with the exit record of job 0; with null when keeper and record are both gone. */
+  waitExit(role: SandboxRole, signal?: AbortSignal): Promise<ExitRecord | null>;
+  /** True when job 0 of the role was started at some time: its keeper answers, or its exit record is there. */
+  started(role: SandboxRole): Promise<boolean>;
   /** True while a keeper answers: then {@link exec} can be used. */
-  alive(): Promise<boolean>;
-  exec(spec: ExecSpec): Promise<SandboxProcess>;
-  /** SIGTERM, after the grace everything is killed. Resolves when the agent group is empty. */
-  stop(graceMs: number): Promise<void>;
+  alive(role: SandboxRole): Promise<boolean>;
+  exec(role: SandboxRole, spec: ExecSpec): Promise<SandboxProcess>;
+  /** SIGTERM to job 0, after the grace everything is killed. Resolves when the agent group is empty. */
+  stop(role: SandboxRole, graceMs: number): Promise<void>;
+  /** The deadline's clock of job 0 stands still between `false` and `true`. */
+  clock(role: SandboxRole, running: boolean): Promise<void>;
+  /** Ends init and keeper of one role; what it still ran is killed. Safe to repeat. */
+  end(role: SandboxRole): Promise<void>;
+  /** Its figures now; null where there are none. */
+  stats(): Promise<SandboxStats | null>;
   freeze(): Promise<void>;
   thaw(): Promise<void>;
   update(limits: Limits): Promise<void>;
-  /** Ends init and keeper and whatever is left, and removes groups, mounts and registry entry. Safe to repeat. */
+  /** Ends every role and whatever is left, and removes groups, mounts and registry entry. Safe to repeat. */
   destroy(): Promise<void>;
 }
 

@@ -29,5 +29,19 @@ export interface Limits {
 
 export type LimitKey = keyof Limits;
 
+export const LIMIT_KEYS: readonly LimitKey[] = [
+  'cpus',
+  'cpuWeight',
+  'cpuset',
+  'memory',
+  'swap',
+  'swappiness',
+  'pids',
+  'readBps',
+  'writeBps',
+  'readIops',
+  'writeIops',
+];
+
 /** Shipped default: memory and pids only. The article's figures are the preset `article`. */
 export const DEFAULT_LIMITS: Readonly<Limits> = { memory: 4 * 1024 ** 3, pids: 1024 };

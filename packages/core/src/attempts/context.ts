@@ -1,0 +1,53 @@
+import type { AgentAdapter } from '../agents/types.ts';
+import type { Sampler } from '../engine/sampler.ts';
+import type { SandboxProvider, StartSpec } from '../sandbox/types.ts';
+import type { Clock } from '../shared/clock.ts';
+import type { Attempt, Plan, Store, TaskWithPlan } from '../store/index.ts';
+import type { TaskDefinition } from '../tasks/definition.ts';
+import type { Repository } from '../worktrees/index.ts';
+import type { AttemptPaths } from './paths.ts';
+
+/** What the engine gives every attempt. */
+export interface AttemptServices {
+  store: Store;
+  clock: Clock;
+  sampler: Sampler;
+  stateDir: string;
+  /** The user's real home: read by adapters, never mounted as a whole. */
+  userHome: string;
+  keepWorktrees: 'never' | 'failed' | 'always';
+  setupTimeoutMs: number;
+  verifyTimeoutMs: number;
+  providerOf(level: Attempt['level']): SandboxProvider;
+  adapterOf(name: string): AgentAdapter;
+  repositoryOf(key: string): Promise<Repository>;
+  emit(kind: 'attempt_preparing' | 'attempt_running' | 'attempt_settling' | 'attempt_ended' | 'warning', attempt: AttemptIdentity, text: string): void;
+  /** Writes a line of the engine's own log. */
+  log(level: 'info' | 'warn' | 'error', message: string, data?: Record<string, unknown>): void;
+}
+
+/** One attempt and what it belongs to; constant over its life. */
+export interface AttemptIdentity {
+  id: string;
+  /** `plan/task`. */
+  ref: string;
+  number: number;
+  slot: number;
+  task: TaskWithPlan;
+  plan: Plan;
+  definition: TaskDefinition;
+  paths: AttemptPaths;
+}
+
+/** What a sandbox was started with; kept as `spec.json` so that settling can enter it again after anything. */
+export type SavedSpec = Pick<StartSpec, 'env' | 'cwd' | 'mounts' | 'hostname'>;
+
+/** The branch of a task's result. */
+export function resultBranch(plan: string, task: string): string {
+  return `drover/${plan}/${task}`;
+}
+
+/** The ref that holds what an attempt did, accepted or not. */
+export function attemptRef(plan: string, task: string, number: number): string {
+  return `refs/drover/attempts/${plan}/${task}/${number}`;
+}

@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import type { SandboxRole } from '../sandbox/types.ts';
+
+/** Where one attempt keeps its things; see docs/architecture.md. */
+export interface AttemptPaths {
+  /** Keeper's directory of the agent, and the attempt's own. */
+  dir: string;
+  home: string;
+  shadow: string;
+  /** Output of setup and verify commands. */
+  exec: string;
+  stdin: string;
+}
+
+export function attemptPaths(stateDir: string, attemptId: string): AttemptPaths {
+  const dir = join(stateDir, 'attempts', attemptId);
+  return {
+    dir,
+    home: join(stateDir, 'homes', attemptId),
+    shadow: join(stateDir, 'shadows', attemptId),
+    exec: join(dir, 'exec'),
+    stdin: join(dir, 'stdin'),
+  };
+}
+
+/** The keeper's directory of a role. */
+export function roleDir(attemptDir: string, role: SandboxRole): string {
+  return role === 'agent' ? attemptDir : join(attemptDir, role);
+}
+
+/** The worktree of a task's slot. Stable over attempts that share the slot. */
+export function worktreePath(stateDir: string, repositoryKey: string, plan: string, task: string, slot: number): string {
+  return join(stateDir, 'worktrees', repositoryKey, plan, `${task}-${slot}`);
+}

@@ -1,0 +1,193 @@
+import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { privateHome } from '../agents/index.ts';
+import type { Launch } from '../agents/types.ts';
+import type { Mount, Sandbox, StartSpec } from '../sandbox/types.ts';
+import { DroverError } from '../shared/errors.ts';
+import { giveTree } from '../shared/give-tree.ts';
+import { createWorktree, mergeResults, prepareShadow, type Repository, resolveBase } from '../worktrees/index.ts';
+import { type AttemptIdentity, type AttemptServices, resultBranch, type SavedSpec } from './context.ts';
+import { worktreePath } from './paths.ts';
+import { runCommand } from './run-command.ts';
+
+export interface Prepared {
+  sandbox: Sandbox;
+  start: StartSpec;
+}
+
+/**
+ * Makes everything an attempt needs, in steps that are recorded before their effect and can each be repeated:
+ * base, sandbox, worktree, shadow directory, home, agent's launch. Nothing of the agent runs yet.
+ */
+export async function prepareAttempt(services: AttemptServices, attempt: AttemptIdentity): Promise<Prepared> {
+  const { store, stateDir } = services;
+  const { definition, plan, paths } = attempt;
+  const repository = await services.repositoryOf(plan.repository);
+  await Promise.all([mkdir(paths.dir, { recursive: true, mode: 0o700 }), mkdir(paths.home, { recursive: true })]);
+
+  const base = await chooseBase(services, attempt, repository);
+  store.updateAttempt(attempt.id, { base });
+
+  const path = worktreePath(stateDir, plan.repository, plan.name, definition.id, attempt.slot);
+  store.updateAttempt(attempt.id, { worktree: path });
+  const worktree = await createWorktree({ repository, path, base });
+  store.updateAttempt(attempt.id, { worktree_id: worktree.id });
+
+  const provider = services.providerOf(store.attempt(attempt.id)!.level);
+  const limits = { ...definition.limits };
+  if (limits.memory !== undefined) limits.memory = Math.round(limits.memory * attempt.task.memory_factor);
+  const sandbox = await provider.create({ attemptId: attempt.id, limits, oom: definition.oom, ioPath: path });
+  store.updateAttempt(attempt.id, {
+    sandbox_ref: sandbox.ref,
+    enforced_json: JSON.stringify(sandbox.enforced),
+    limits_json: JSON.stringify(limits),
+  });
+
+  const layout = await prepareShadow({
+    repository,
+    worktree,
+    shadowDir: paths.shadow,
+    branch: resultBranch(plan.name, definition.id),
+    base,
+    identity: sandbox.identity,
+    contained: provider.level !== 'basic',
+  });
+  const launch = await launchOf(services, attempt, path, sandbox);
+  const hidden = provider.level === 'basic' ? [] : hiddenPlaces(services, attempt);
+  const spec: SavedSpec = {
+    env: launch.env,
+    cwd: path,
+    hostname: attempt.id,
+    mounts: orderMounts([...hidden, ...layout.mounts, ...launch.mounts]),
+  };
+  await writeAtomically(join(paths.dir, 'spec.json'), JSON.stringify(spec));
+  return { sandbox, start: await startSpec(attempt, launch, spec, sandbox) };
+}
+
+/** Runs the task's setup commands in the sandbox, one after the other. Throws `setup_failed` with the first that fails. */
+export async function runSetup(services: AttemptServices, attempt: AttemptIdentity, prepared: Prepared): Promise<void> {
+  const commands = attempt.definition.setup;
+  if (commands.length === 0) return;
+  const { sandbox, start } = prepared;
+  await sandbox.start('setup', holder(start));
+  try {
+    for (const [i, argv] of commands.entries()) {
+      const outcome = await runCommand(
+        (spec) => sandbox.exec('setup', spec),
+        { argv, env: start.env, cwd: start.cwd, group: 'agent', timeoutMs: services.setupTimeoutMs },
+        join(attempt.paths.exec, `setup-${i + 1}.log`),
+      );
+      if (!outcome.ok) throw new DroverError('setup_failed', outcome.detail, 'Read its output: `drover logs TASK --setup`.');
+    }
+  } finally {
+    await sandbox.end('setup');
+  }
+}
+
+/** A start whose job 0 ends at once: the sandbox then stands in `settling` and runs what it is given. */
+export function holder(spec: SavedSpec): StartSpec {
+  return {
+    ...spec,
+    argv: ['/bin/true'],
+    tty: false,
+    stderr: 'merge',
+    deadlineMs: null,
+    graceMs: 0,
+  };
+}
+
+/** What an earlier engine started this attempt's sandbox with; null when it had not come so far. */
+export async function savedSpec(attempt: AttemptIdentity): Promise<SavedSpec | null> {
+  const text = await readFile(join(attempt.paths.dir, 'spec.json'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  return text === null ? null : (JSON.parse(text) as SavedSpec);
+}
+
+/** A task's own base, else the merge of its dependencies' results in the order named, else the plan's base. */
+async function chooseBase(
+  services: AttemptServices,
+  attempt: AttemptIdentity,
+  repository: Repository,
+): Promise<string> {
+  const { definition, plan } = attempt;
+  if (definition.base !== undefined) return resolveBase(repository, definition.base);
+  if (definition.dependsOn.length === 0) return plan.base;
+  const siblings = new Map(services.store.tasksOfPlan(plan.id).map((task) => [task.name, task]));
+  const results = definition.dependsOn.map((name) => siblings.get(name)?.result ?? plan.base);
+  const merged = await mergeResults(repository, results, {
+    message: `Merge the results of ${definition.dependsOn.join(', ')} for ${attempt.ref}`,
+  });
+  if ('conflict' in merged) {
+    throw new DroverError(
+      'merge_conflict',
+      `the results of its dependencies conflict in ${merged.conflict.paths.slice(0, 5).join(', ')}`,
+      'Merge them by hand, or order the tasks one after the other.',
+    );
+  }
+  return merged.oid;
+}
+
+async function launchOf(
+  services: AttemptServices,
+  attempt: AttemptIdentity,
+  worktree: string,
+  sandbox: Sandbox,
+): Promise<Launch> {
+  const adapter = services.adapterOf(attempt.definition.agent);
+  const env = JSON.parse(attempt.plan.env_json) as Record<string, string>;
+  await privateHome({ homeDir: attempt.paths.home, userHome: services.userHome });
+  const launch = await adapter.prepare({
+    task: attempt.definition,
+    plan: attempt.plan.name,
+    attemptId: attempt.id,
+    homeDir: attempt.paths.home,
+    homePath: sandbox.level === 'basic' ? attempt.paths.home : services.userHome,
+    worktree,
+    env,
+    userHome: services.userHome,
+  });
+  services.store.updateAttempt(attempt.id, { agent_version: launch.version ?? null });
+  await giveTree(attempt.paths.home, sandbox.identity);
+  return launch;
+}
+
+/** The private home takes the place of the user's; the engine's own state and the attempt's secrets are not inside. */
+function hiddenPlaces(services: AttemptServices, attempt: AttemptIdentity): Mount[] {
+  return [
+    { kind: 'rw', src: attempt.paths.home, dst: services.userHome },
+    { kind: 'tmpfs', dst: services.stateDir },
+  ];
+}
+
+/** Parents before children, whatever order the parts named them in; of two with one place the later one lies on top. */
+export function orderMounts(mounts: Mount[]): Mount[] {
+  const depth = (mount: Mount) => mount.dst.split('/').filter(Boolean).length;
+  return mounts.map((mount, i) => ({ mount, i })).sort((a, b) => depth(a.mount) - depth(b.mount) || a.i - b.i).map(({ mount }) => mount);
+}
+
+async function startSpec(attempt: AttemptIdentity, launch: Launch, spec: SavedSpec, sandbox: Sandbox): Promise<StartSpec> {
+  const start: StartSpec = {
+    ...spec,
+    argv: launch.argv,
+    tty: launch.tty,
+    stderr: launch.stderr,
+    deadlineMs: attempt.definition.timeoutWallMs,
+    graceMs: attempt.definition.graceMs,
+  };
+  if (launch.stdin === undefined) return start;
+  await writeFile(attempt.paths.stdin, launch.stdin, { mode: 0o600 });
+  await chown(attempt.paths.stdin, process.getuid!(), sandbox.identity.gid);
+  return { ...start, stdinPath: attempt.paths.stdin };
+}
+
+async function writeAtomically(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text, { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
+/** Removes what preparation left in the attempt's own directories, so that it can begin anew. */
+export async function clearPreparation(attempt: AttemptIdentity): Promise<void> {
+  for (const path of [attempt.paths.home, attempt.paths.shadow]) await rm(path, { recursive: true, force: true });
+}

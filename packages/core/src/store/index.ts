@@ -1,0 +1,3 @@
+export { Database } from './database.ts';
+export type { RepositoryRow } from './schema.ts';
+export * from './store.ts';
