@@ -48,6 +48,13 @@ static void put_capability(struct record_writer *w, const char *what, const char
 		put_str(w, "cap", what);
 }
 
+/* Something that a sandbox can do without: where it is absent it is not called missing. */
+static void put_optional(struct record_writer *w, const char *what, const char *reason)
+{
+	if (!reason)
+		put_str(w, "cap", what);
+}
+
 enum outcome op_hello(struct helper *h, const struct request *rq, struct error *err)
 {
 	struct connection *c = rq->from;
@@ -65,9 +72,13 @@ enum outcome op_hello(struct helper *h, const struct request *rq, struct error *
 	put_capability(w, "spawn", h->spawn_missing);
 	put_capability(w, "kill", h->cgroups.can_kill ? NULL : "it needs cgroup2 mounted and Linux 5.14");
 	put_capability(w, "freeze", h->cgroups.can_freeze ? NULL : "it needs cgroup2 mounted and Linux 5.2");
-	for (enum limit limit = 0; limit < LIMIT_COUNT; limit++)
-		put_capability(w, limit_name(limit), cgroup_limit_missing(&h->cgroups, limit));
-	put_capability(w, "abstract_sockets", landlock_missing());
+	for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
+		char name[48];
+
+		snprintf(name, sizeof name, "limit.%s", limit_name(limit));
+		put_capability(w, name, cgroup_limit_missing(&h->cgroups, limit));
+	}
+	put_optional(w, "abstract_sockets", landlock_missing());
 	put_u64(w, "max_sandboxes", h->config.max_sandboxes);
 	answer_finish(h, &rq->to);
 	return ANSWERED;
@@ -163,10 +174,13 @@ static void found_device(struct helper *h, struct child *c, const struct records
 	const char *device = report ? records_get(report, "device") : NULL;
 	struct sandbox *s = c->sandbox;
 	uint64_t number;
+	bool found = device && parse_u64(device, 0, UINT64_MAX, &number) == 0;
 
 	if (report && !device)
 		fail(err, "bad_path", "%s", records_get(report, "message") ? records_get(report, "message") : "io_path");
-	if (!device || parse_u64(device, 0, UINT64_MAX, &number) < 0 || disk_of((dev_t)number, &s->device, err) < 0) {
+
+	/* A path that is on no disk (overlay, tmpfs) matters only to I/O limits. */
+	if (!found || (disk_of((dev_t)number, &s->device, err) < 0 && (s->limits.given & LIMITS_IO))) {
 		registry_drop(&h->registry, s);
 		answer_error(h, &c->to, err);
 		return;
@@ -290,7 +304,7 @@ enum outcome op_update(struct helper *h, const struct request *rq, struct error 
 	if (limits_parse(rq->list, &h->config, &c->limits, err) < 0 || check_supported(h, &c->limits, err) < 0)
 		return FAILED;
 	if ((c->limits.given & LIMITS_IO) && s->device == 0)
-		return fail(err, "bad_request", "update: the sandbox was created without `io_path`");
+		return fail(err, "bad_request", "update: the sandbox was created without an `io_path` on a disk");
 	c->to = rq->to;
 	c->peer = rq->from->peer;
 	c->sandbox = s;
