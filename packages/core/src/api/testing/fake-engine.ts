@@ -101,6 +101,7 @@ export class FakeEngine implements EngineService {
         },
       })),
       tasks,
+      lastEvent: this.log.length,
       slots: { used: tasks.filter((t) => t.state === 'active').length, max: 4 },
       machine: { cpus: 2, load1: 0.5, memoryTotalBytes: 8 * 1024 ** 3, memoryAvailableBytes: 4 * 1024 ** 3 },
     };
