@@ -189,7 +189,8 @@ function checkIds(source: Source, raw: readonly RawTask[], issues: Issue[]): voi
 
 function checkDependencies(source: Source, raw: readonly RawTask[], items: readonly unknown[], issues: Issue[]): void {
   // A task that cannot be read is still there: that it has faults is told once, not again by its dependents.
-  const ids = new Set(items.map((item) => String((item as { id?: unknown } | null)?.id)));
+  const known = items.map((item) => (item as { id?: unknown } | null)?.id);
+  const ids = new Set(known.filter((id) => typeof id === 'string'));
   for (const { id, index, settings } of raw) {
     for (const wanted of settings.depends_on ?? []) {
       if (ids.has(wanted)) continue;

@@ -26,10 +26,13 @@ export interface ResolveTaskInput {
   machine?: MachineFacts | undefined;
   /** What a key is called where it came from, for messages: `limits.memory` is `--memory`. */
   label?: (key: string) => string;
+  /** Is it the user's own word, which may loosen? So it is unless said otherwise, as for a task that an agent asks for. */
+  trusted?: boolean;
 }
 
-/** One task without a plan, by the rules of a plan's tasks. It is the user's own word: it may loosen. Throws {@link ConfigError}. */
-export function resolveTask({ task, id, config, adapters, machine, label }: ResolveTaskInput): TaskDefinition {
+/** One task without a plan, by the rules of a plan's tasks. Throws {@link ConfigError}. */
+export function resolveTask(input: ResolveTaskInput): TaskDefinition {
+  const { task, id, config, adapters, machine, label, trusted = true } = input;
   const issues: Issue[] = [];
   const source = flagsSource(task, label);
   const settings = checkSource(taskSchema, source, CODE, issues);
@@ -39,11 +42,11 @@ export function resolveTask({ task, id, config, adapters, machine, label }: Reso
   if (settings && chosen !== undefined) {
     const { id: _, type: ownType, depends_on, base, ...own } = settings;
     const type = ownType ?? 'task';
-    const level: Level = { title: `task \`${chosen}\``, kind: 'task', settings: own, trusted: true, source, path: [] };
+    const level: Level = { title: `task \`${chosen}\``, kind: 'task', settings: own, trusted, source, path: [] };
     const levels = [level, typeLevel(config, type)].filter((candidate) => candidate !== null);
     const dependsOn = depends_on ?? [];
-    const input = { id: chosen, type, dependsOn, base, levels, loaded: config, ceiling: config, adapters, machine };
-    resolved = resolveWork(input, issues);
+    const whole = { id: chosen, type, dependsOn, base, levels, loaded: config, ceiling: config, adapters, machine };
+    resolved = resolveWork(whole, issues);
   }
   throwIssues(
     CODE,
