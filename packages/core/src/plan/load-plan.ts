@@ -15,6 +15,7 @@ import {
 import type { PlanDefinition, TaskDefinition } from '../tasks/definition.ts';
 import { nameProblem, SOLO_PLAN, toName } from '../tasks/names.ts';
 import { impossibleLimits, type MachineFacts } from './choose-limits.ts';
+import { PLAIN_TYPE } from './choose-work.ts';
 import { findCycles } from './graph.ts';
 import type { Level } from './level.ts';
 import { planConfigSource } from './plan-config.ts';
@@ -23,8 +24,6 @@ import { resolveWork } from './resolve-work.ts';
 import { typeLevel } from './type-level.ts';
 
 const CODE = 'plan_invalid';
-/** Type of a task that names none. */
-const PLAIN_TYPE = 'task';
 
 export interface LoadPlanInput {
   /** The plan's file as the user named it: for messages and the plan's default name. */

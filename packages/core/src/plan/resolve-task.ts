@@ -9,6 +9,7 @@ import {
 } from '../config/index.ts';
 import type { TaskDefinition } from '../tasks/definition.ts';
 import type { MachineFacts } from './choose-limits.ts';
+import { PLAIN_TYPE } from './choose-work.ts';
 import type { Level } from './level.ts';
 import { taskSchema } from './plan-schema.ts';
 import { resolveWork } from './resolve-work.ts';
@@ -41,7 +42,7 @@ export function resolveTask(input: ResolveTaskInput): TaskDefinition {
   let resolved: TaskDefinition | null = null;
   if (settings && chosen !== undefined) {
     const { id: _, type: ownType, depends_on, base, ...own } = settings;
-    const type = ownType ?? 'task';
+    const type = ownType ?? PLAIN_TYPE;
     const level: Level = { title: `task \`${chosen}\``, kind: 'task', settings: own, trusted, source, path: [] };
     const levels = [level, typeLevel(config, type)].filter((candidate) => candidate !== null);
     const dependsOn = depends_on ?? [];
