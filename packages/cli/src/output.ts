@@ -3,7 +3,11 @@ import { type Style, styleFor } from './term/style.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 /** The part of a stream that output needs. */
-export type Sink = Pick<NodeJS.WriteStream, 'write' | 'writableLength'> & { isTTY?: boolean; columns?: number; rows?: number };
+export type Sink = Pick<NodeJS.WriteStream, 'write' | 'writableLength'> & {
+  isTTY?: boolean;
+  columns?: number;
+  rows?: number;
+};
 
 const PENDING_MAX = 256 * 1024;
 
