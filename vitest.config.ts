@@ -5,6 +5,8 @@ export default defineConfig({
   resolve: { conditions: ['source', 'node', 'import', 'default'] },
   test: {
     include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
+    globalSetup: ['test/support/setup-global.ts'],
+    setupFiles: ['test/support/setup-file.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
     fileParallelism: true,

@@ -12,6 +12,8 @@
 
 #define SOCKET_NAME "keeper.sock"
 #define HEADER 5u
+/* How long a peer that was told everything may take to leave. */
+#define LINGER_MS 10000
 
 static struct records request;
 
@@ -65,6 +67,7 @@ void accept_client(void)
 	c->kind = CLIENT_NEW;
 	c->closing = c->tell_exit = c->writable = c->from_log = false;
 	c->in_len = c->in_done = c->out_len = c->out_at = 0;
+	c->linger_until = NEVER;
 	c->interest = EPOLLIN;
 	c->exec.in = c->exec.out = c->exec.err = -1;
 	c->exec.deadline = c->exec.drain_until = NEVER;
@@ -177,12 +180,48 @@ static bool queue_more(struct client *c)
 
 static void process_input(struct client *c);
 
+/*
+ * Everything is said. The peer may still be writing: were the socket closed now, its next write would fail and it would throw
+ * away what it had not yet read. So only our half is closed, and what still comes is dropped until the peer leaves.
+ */
+static void linger(struct client *c)
+{
+	if (c->linger_until != NEVER)
+		return;
+	if (c->kind == CLIENT_EXEC)
+		exec_close(c);
+	c->kind = CLIENT_PLAIN;
+	c->tell_exit = c->from_log = false;
+	c->in_len = c->in_done = 0;
+	c->linger_until = now_ms() + LINGER_MS;
+	shutdown(c->fd, SHUT_WR);
+	if (c->interest != EPOLLIN && change_fd(c->fd, EPOLLIN, SRC_CLIENT, client_index(c)) == 0)
+		c->interest = EPOLLIN;
+}
+
+uint64_t linger_deadline(void)
+{
+	uint64_t first = NEVER;
+
+	for (size_t i = 0; i < CLIENTS_MAX; i++)
+		if (keeper.clients[i].fd >= 0 && keeper.clients[i].linger_until < first)
+			first = keeper.clients[i].linger_until;
+	return first;
+}
+
+void linger_timers(uint64_t now)
+{
+	for (size_t i = 0; i < CLIENTS_MAX; i++)
+		if (keeper.clients[i].fd >= 0 && now >= keeper.clients[i].linger_until)
+			client_drop(&keeper.clients[i]);
+}
+
 /* Moves a client as far as it goes, then waits for the right events. */
 void client_update(struct client *c)
 {
 	uint32_t want = 0;
 
-	if (c->fd < 0)
+	if (c->fd < 0 || c->linger_until != NEVER)
 		return;
 	/* One buffer after the other until the socket is full; bounded, so that one fast reader does not keep the loop. */
 	for (int round = 0; round < 16; round++) {
@@ -191,7 +230,7 @@ void client_update(struct client *c)
 		if (c->out_len > 0)
 			break;
 		if (c->closing)
-			return client_drop(c);
+			return linger(c);
 		if (!queue_more(c))
 			break;
 	}
@@ -451,7 +490,7 @@ void client_event(size_t index, uint32_t events)
 
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 			return client_drop(c);
-		if (n > 0) {
+		if (n > 0 && c->linger_until == NEVER) {
 			c->in_len += (size_t)n;
 			process_input(c);
 		}

@@ -269,7 +269,7 @@ static void dispatch(const struct epoll_event *event)
 
 static uint64_t next_deadline(void)
 {
-	uint64_t all[] = { job0_deadline(), exec_deadline(), keeper.out.retry_at, keeper.err.retry_at }, first = NEVER;
+	uint64_t all[] = { job0_deadline(), exec_deadline(), linger_deadline(), keeper.out.retry_at, keeper.err.retry_at }, first = NEVER;
 
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
 		if (all[i] < first)
@@ -302,6 +302,7 @@ static _Noreturn void run(void)
 		output_retry(&keeper.out, now);
 		output_retry(&keeper.err, now);
 		exec_timers(now);
+		linger_timers(now);
 		job0_timers(now);
 	}
 }

@@ -56,7 +56,8 @@ struct exec {
 struct client {
 	int fd; /* -1: free */
 	enum client_kind kind;
-	bool closing;   /* goes when its output is sent */
+	bool closing;   /* nothing more to say once its output is sent */
+	uint64_t linger_until; /* NEVER, or when it goes although the peer has not left */
 	bool tell_exit; /* wants V event=exit once */
 	bool writable;  /* attach rw */
 	bool from_log;  /* attach: reads the log from `offset` on */
@@ -148,6 +149,8 @@ void open_socket(void);
 void accept_client(void);
 void client_event(size_t index, uint32_t events);
 void client_drop(struct client *c);
+uint64_t linger_deadline(void);
+void linger_timers(uint64_t now);
 void client_update(struct client *c);
 void client_resume_input(struct client *c);
 /* New bytes in stdout.log, or job 0's end: whoever waits for it is served. */

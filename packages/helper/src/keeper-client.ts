@@ -1,5 +1,5 @@
-import { Readable, Writable } from 'node:stream';
 import type { Socket } from 'node:net';
+import { Readable, Writable } from 'node:stream';
 import type { ExitRecord } from './exit-record.ts';
 import { parseExitRecord } from './exit-record-file.ts';
 import { askKeeper, openKeeper } from './keeper-connection.ts';

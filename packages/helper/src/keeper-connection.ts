@@ -1,8 +1,8 @@
 import { closeSync, openSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { encodeFrame, type Frame, FrameReader } from './keeper-frames.ts';
 import { KeeperError } from './keeper-error.ts';
+import { encodeFrame, type Frame, FrameReader } from './keeper-frames.ts';
 import { decodeRecords, encodeRecords, getRecord, type RecordList } from './records.ts';
 
 /** A Unix socket's address has 108 bytes. */

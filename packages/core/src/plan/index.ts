@@ -1,1 +1,4 @@
-export {};
+export type { MachineFacts } from './choose-limits.ts';
+export { taskFingerprint } from './fingerprint.ts';
+export { type LoadedPlan, type LoadPlanInput, loadPlan, readPlan } from './load-plan.ts';
+export { type ResolveTaskInput, resolveTask } from './resolve-task.ts';

@@ -1,4 +1,11 @@
-import { type ExitRecord, type KeeperSpec, KeeperClient, KeeperError, type KeeperStatus, readExitRecord } from '@drover/helper';
+import {
+  type ExitRecord,
+  KeeperClient,
+  KeeperError,
+  type KeeperSpec,
+  type KeeperStatus,
+  readExitRecord,
+} from '@drover/helper';
 import { roleDir } from '../attempts/paths.ts';
 import { DroverError } from '../shared/errors.ts';
 import type { Level } from '../tasks/definition.ts';

@@ -1,0 +1,81 @@
+import { outcomeRule } from '../tasks/outcomes.ts';
+import type { DependencyState, QueuedTask } from './types.ts';
+
+/** What dependencies say about a task: it can go, it waits, or it never can. */
+export type Verdict = { kind: 'met' } | { kind: 'waits' | 'blocked'; reason: string };
+
+const MET: Verdict = { kind: 'met' };
+
+/** How many dependencies a sentence names before it counts the rest. */
+const NAMED = 3;
+
+/**
+ * Verdicts for all queued tasks. Fails closed: a dependency that ended without success, or can never start itself, blocks
+ * whatever depends on it, however far away, with the cause at the root.
+ */
+export function dependencyVerdicts(queued: readonly QueuedTask[]): Map<string, Verdict> {
+  const causes = rootCauses(queued);
+  return new Map(queued.map((task) => [task.ref, verdict(task, causes.get(task.ref))]));
+}
+
+function verdict(task: QueuedTask, cause: string | undefined): Verdict {
+  if (cause !== undefined) return { kind: 'blocked', reason: `blocked: ${cause}` };
+  const open = task.dependencies.filter((dependency) => dependency.state !== 'ended');
+  return open.length === 0 ? MET : { kind: 'waits', reason: `waits for ${nameOpen(open)}` };
+}
+
+/** Tasks that can never start, with why: from each cause along the edges to all that depend on it. */
+function rootCauses(queued: readonly QueuedTask[]): Map<string, string> {
+  const dependents = new Map<string, string[]>();
+  const causes = new Map<string, string>();
+  const spread: string[] = [];
+  for (const task of queued) {
+    for (const dependency of task.dependencies) {
+      const known = dependents.get(dependency.ref);
+      if (known) known.push(task.ref);
+      else dependents.set(dependency.ref, [task.ref]);
+    }
+    const cause = firstCause(task.dependencies);
+    if (cause === null) continue;
+    causes.set(task.ref, cause);
+    spread.push(task.ref);
+  }
+  for (let next = 0; next < spread.length; next += 1) {
+    const ref = spread[next]!;
+    for (const dependent of dependents.get(ref) ?? []) {
+      if (causes.has(dependent)) continue;
+      causes.set(dependent, causes.get(ref)!);
+      spread.push(dependent);
+    }
+  }
+  return causes;
+}
+
+function firstCause(dependencies: readonly DependencyState[]): string | null {
+  for (const dependency of dependencies) {
+    const cause = ownCause(dependency);
+    if (cause !== null) return cause;
+  }
+  return null;
+}
+
+/** Why this dependency can never be met; null when it is or may yet be. */
+function ownCause({ ref, state, outcome, reason }: DependencyState): string | null {
+  switch (state) {
+    case 'ended':
+      if (outcome != null && outcomeRule(outcome).success) return null;
+      return outcome == null ? `\`${ref}\` ended without an outcome` : `\`${ref}\` ended as ${outcome}`;
+    case 'blocked':
+      return reason === undefined ? `\`${ref}\` is blocked` : reason.replace(/^blocked: /, '');
+    case 'missing':
+      return `\`${ref}\` is not there any more`;
+    default:
+      return null;
+  }
+}
+
+function nameOpen(open: readonly DependencyState[]): string {
+  const named = open.slice(0, NAMED).map(({ ref, state }) => `\`${ref}\` (${state})`);
+  const more = open.length - named.length;
+  return more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+}
