@@ -12,5 +12,7 @@ export default defineConfig({
     fileParallelism: true,
     maxWorkers: 2,
     pool: 'forks',
+    // Its own exports have a condition `source` too, which is TypeScript that node cannot load from there.
+    server: { deps: { inline: ['eventsource', /@modelcontextprotocol\/client/] } },
   },
 });

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { drained } from './output.ts';
 import { INTERRUPTED } from './print-error.ts';
 import { runCli } from './program.ts';
 
@@ -23,4 +24,7 @@ for (const stream of [process.stdout, process.stderr]) {
 
 const { env, stdout, stderr } = process;
 const call = { argv: process.argv.slice(2), env, cwd: process.cwd(), stdout, stderr, interrupted: interrupt.signal };
-process.exit(await Promise.race([runCli(call), interrupted]));
+const code = await Promise.race([runCli(call), interrupted]);
+// What is written to a pipe may still be on its way.
+await Promise.race([Promise.all([drained(stdout), drained(stderr)]), interrupted]);
+process.exit(code);
