@@ -87,7 +87,10 @@ export class AttemptDriver {
     const { store } = this.#services;
     try {
       // An engine that died between the start and its record: the agent runs, or has run, already.
-      if (await this.#alreadyStarted()) return (this.#running(), null);
+      if (await this.#alreadyStarted()) {
+        this.#running();
+        return null;
+      }
       await clearPreparation(this.attempt);
       this.#services.emit('attempt_preparing', this.attempt, 'preparing worktree and sandbox');
       const prepared = await prepareAttempt(this.#services, this.attempt);

@@ -27,6 +27,9 @@ export interface ChooseInput {
   agentOverride?: string | undefined;
 }
 
+/** Type of a task that names none. */
+export const PLAIN_TYPE = 'task';
+
 type Kind = AdapterInfo['takes'];
 
 /**
@@ -75,7 +78,9 @@ function refuseBoth(level: Level, issues: Issue[]): void {
 
 function noWork({ task, type, levels }: ChooseInput): Issue {
   const hasType = levels.some((level) => level.kind === 'type');
-  const why = hasType ? `its type \`${type}\` gives none` : `there is no type \`${type}\` that would give one`;
+  const noType =
+    type === PLAIN_TYPE ? 'names no type that would give one' : `there is no type \`${type}\` that would give one`;
+  const why = hasType ? `its type \`${type}\` gives none` : noType;
   return levelIssue(
     levels[0]!,
     [],
