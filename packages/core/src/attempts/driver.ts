@@ -96,7 +96,7 @@ export class AttemptDriver {
       this.#services.emit('attempt_preparing', this.attempt, 'preparing worktree and sandbox');
       const prepared = await prepareAttempt(this.#services, this.attempt);
       this.#sandbox = prepared.sandbox;
-      await runSetup(this.#services, this.attempt, prepared);
+      await runSetup(this.attempt, prepared);
       this.#check();
       if (this.#row().stop_cause === 'cancelled') return { outcome: 'cancelled', reason: 'stopped on request' };
       await prepared.sandbox.start('agent', prepared.start);
