@@ -21,7 +21,9 @@ export async function startBasicKeeper(spec: KeeperSpec): Promise<{ keeperPid: n
     cwd: '/',
   });
   const report = await new Promise<Buffer>((resolve, reject) => {
-    child.once('error', (error) => reject(new KeeperError('spawn_failed', `the keeper cannot be started: ${error.message}`)));
+    child.once('error', (error) =>
+      reject(new KeeperError('spawn_failed', `the keeper cannot be started: ${error.message}`)),
+    );
     const chunks: Buffer[] = [];
     const from = child.stdio[REPORT_FD] as Readable;
     from.on('data', (chunk: Buffer) => chunks.push(chunk));

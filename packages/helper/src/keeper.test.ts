@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type KeeperSpec, KeeperClient, KeeperError, readExitRecord, startBasicKeeper } from './index.ts';
+import { KeeperClient, KeeperError, type KeeperSpec, readExitRecord, startBasicKeeper } from './index.ts';
 
 let dir: string;
 let pids: number[];
@@ -63,15 +63,26 @@ describe('exit record', () => {
   });
 
   it('stands only after orphans are dead and their output is in the log', async () => {
-    await start(sh('for i in 1 2 3 4 5; do setsid sh -c "trap \'\' TERM; echo $i; sleep 1000" & done; sleep 0.3; exit 0'));
+    await start(
+      sh('for i in 1 2 3 4 5; do setsid sh -c "trap \'\' TERM; echo $i; sleep 1000" & done; sleep 0.3; exit 0'),
+    );
     await KeeperClient.watch(dir);
-    expect((await readFile(join(dir, 'stdout.log'), 'utf8')).split('\n').filter(Boolean).sort()).toEqual(['1', '2', '3', '4', '5']);
+    expect((await readFile(join(dir, 'stdout.log'), 'utf8')).split('\n').filter(Boolean).sort()).toEqual([
+      '1',
+      '2',
+      '3',
+      '4',
+      '5',
+    ]);
     const { initPid } = await KeeperClient.status(dir);
     expect((await readFile(`/proc/${initPid}/task/${initPid}/children`, 'utf8')).trim()).toBe('');
   });
 
   it('names a program that does not exist', async () => {
-    await expect(start(['/no/such/program'])).rejects.toMatchObject({ code: 'spawn_failed', message: expect.stringContaining('No such file') });
+    await expect(start(['/no/such/program'])).rejects.toMatchObject({
+      code: 'spawn_failed',
+      message: expect.stringContaining('No such file'),
+    });
   });
 });
 
@@ -154,7 +165,12 @@ describe('exec', () => {
     await start(sh('sleep 0.3'));
     for (const phase of ['running', 'settling']) {
       if (phase === 'settling') await KeeperClient.watch(dir);
-      const child = await KeeperClient.exec(dir, { argv: ['cat'], env: { PATH: process.env.PATH! }, cwd: '/', group: 'side' });
+      const child = await KeeperClient.exec(dir, {
+        argv: ['cat'],
+        env: { PATH: process.env.PATH! },
+        cwd: '/',
+        group: 'side',
+      });
       const sent = Buffer.alloc(3_000_000, 'drover\0\n\xff', 'latin1');
       child.stdin.end(sent);
       const [out] = await Promise.all([collect(child.stdout), collect(child.stderr)]);
@@ -165,7 +181,12 @@ describe('exec', () => {
 
   it('tells code and both outputs apart', async () => {
     await start(sh('sleep 5'));
-    const child = await KeeperClient.exec(dir, { argv: sh('echo out; echo err >&2; exit 9'), env: { PATH: process.env.PATH! }, cwd: '/', group: 'agent' });
+    const child = await KeeperClient.exec(dir, {
+      argv: sh('echo out; echo err >&2; exit 9'),
+      env: { PATH: process.env.PATH! },
+      cwd: '/',
+      group: 'agent',
+    });
     child.stdin.end();
     const [out, err, result] = await Promise.all([collect(child.stdout), collect(child.stderr), child.result]);
     expect([out.toString(), err.toString(), result.code]).toEqual(['out\n', 'err\n', 9]);
@@ -173,7 +194,12 @@ describe('exec', () => {
 
   it('ends with its client', async () => {
     await start(sh('sleep 5'));
-    const child = await KeeperClient.exec(dir, { argv: sh('echo $$; exec sleep 1000'), env: { PATH: process.env.PATH! }, cwd: '/', group: 'side' });
+    const child = await KeeperClient.exec(dir, {
+      argv: sh('echo $$; exec sleep 1000'),
+      env: { PATH: process.env.PATH! },
+      cwd: '/',
+      group: 'side',
+    });
     const [first] = await child.stdout.take(1).toArray();
     const pid = Number(String(first).trim());
     child.kill();
@@ -182,7 +208,13 @@ describe('exec', () => {
 
   it('is ended at its time limit', async () => {
     await start(sh('sleep 5'));
-    const child = await KeeperClient.exec(dir, { argv: ['sleep', '1000'], env: { PATH: process.env.PATH! }, cwd: '/', group: 'side', timeoutMs: 100 });
+    const child = await KeeperClient.exec(dir, {
+      argv: ['sleep', '1000'],
+      env: { PATH: process.env.PATH! },
+      cwd: '/',
+      group: 'side',
+      timeoutMs: 100,
+    });
     child.stdout.resume();
     child.stderr.resume();
     expect(await child.result).toMatchObject({ signal: 9 });
@@ -218,6 +250,14 @@ describe('agent', () => {
     await start(['/bin/sh', '-c', '/usr/bin/env; ls /proc/self/fd'], { env: { A: 'x=y\n z', PATH: '/usr/bin:/bin' } });
     await KeeperClient.watch(dir);
     const lines = (await readFile(join(dir, 'stdout.log'), 'utf8')).trim().split('\n');
-    expect(lines.filter((line) => !/^(PWD|SHLVL|_)=/.test(line))).toEqual(['A=x=y', ' z', 'PATH=/usr/bin:/bin', '0', '1', '2', '3']);
+    expect(lines.filter((line) => !/^(PWD|SHLVL|_)=/.test(line))).toEqual([
+      'A=x=y',
+      ' z',
+      'PATH=/usr/bin:/bin',
+      '0',
+      '1',
+      '2',
+      '3',
+    ]);
   });
 });
