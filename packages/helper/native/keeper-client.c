@@ -12,7 +12,7 @@
 
 #define SOCKET_NAME "keeper.sock"
 /* How long a connection may stay without a request, and after its last answer. */
-#define REQUEST_MS 10000
+#define REQUEST_MS 5000
 #define LINGER_MS 2000
 /* Buffers in a row for one client, so that a fast reader does not keep the loop. */
 #define ROUNDS 16

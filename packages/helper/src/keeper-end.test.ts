@@ -21,6 +21,9 @@ import { encodeRecords } from './records.ts';
 const world = keeperWorld();
 const DAEMON = `setsid sh -c 'trap "" TERM INT HUP; (trap "" TERM; while :; do sleep 1000; done) & while :; do sleep 1000; done' &`;
 
+const logHas = (text: string): Promise<void> =>
+  expect.poll(() => readFile(join(world.dir, 'stdout.log'), 'utf8'), { timeout: 10_000 }).toBe(text);
+
 describe('exit record', () => {
   it('has the exit code, the same on disk and in the event', async () => {
     await startAgent(world, sh('exit 7'));
@@ -81,7 +84,7 @@ describe('start', () => {
 
   it('is refused, and harms nothing, in the directory of a living keeper', async () => {
     await startAgent(world, sh('echo precious; sleep 1000'));
-    await expect.poll(() => readFile(join(world.dir, 'stdout.log'), 'utf8')).toBe('precious\n');
+    await logHas('precious\n');
     await expect(startBasicKeeper(specOf(world, ['true']))).rejects.toMatchObject({ code: 'busy' });
     expect(await readFile(join(world.dir, 'stdout.log'), 'utf8')).toBe('precious\n');
     expect((await KeeperClient.status(world.dir)).state).toBe('running');
@@ -109,14 +112,16 @@ describe('start', () => {
 
 describe('stop', () => {
   it('gives the agent its grace', async () => {
-    await startAgent(world, sh('trap "echo bye; exit 0" TERM; while :; do sleep 0.05; done'));
+    await startAgent(world, sh('trap "echo bye; exit 0" TERM; echo ready; while :; do sleep 0.05; done'));
+    await logHas('ready\n');
     await KeeperClient.stop(world.dir, { graceMs: 5000 });
     expect(await KeeperClient.watch(world.dir)).toMatchObject({ code: 0, cause: 'stop' });
     expect(await readFile(join(world.dir, 'stdout.log'), 'utf8')).toContain('bye');
   });
 
   it('can be made sooner, not later', async () => {
-    await startAgent(world, sh('trap "" TERM; while :; do sleep 1; done'));
+    await startAgent(world, sh('trap "" TERM; echo ready; while :; do sleep 1; done'));
+    await logHas('ready\n');
     await KeeperClient.stop(world.dir, { graceMs: 600_000 });
     await KeeperClient.stop(world.dir, { graceMs: 50 });
     await KeeperClient.stop(world.dir, { graceMs: 600_000 });
@@ -125,7 +130,7 @@ describe('stop', () => {
 
   it('ends 20 double-forked daemons in sessions of their own that ignore SIGTERM', async () => {
     await startAgent(world, sh(`trap '' TERM; ${DAEMON.repeat(20)} echo ready; while :; do sleep 1000; done`));
-    await expect.poll(async () => (await KeeperClient.status(world.dir)).stdoutBytes).toBe(6);
+    await logHas('ready\n');
     await expect.poll(() => processesIn(world.dir).length).toBeGreaterThan(60);
     await KeeperClient.stop(world.dir, { graceMs: 50 });
     expect(await KeeperClient.watch(world.dir)).toMatchObject({ signal: 9, cause: 'stop' });
@@ -138,7 +143,7 @@ describe('stop', () => {
     const hop = '[ $G -gt 0 ] || exit; export G=$((G-1)); setsid sh -c "$HOP" >/dev/null 2>&1 & exit';
     const env = { ...specOf(world, []).env, HOP: hop, G: '20000' };
     await startAgent(world, sh('for i in 1 2 3 4; do sh -c "$HOP" & done; echo ready; sleep 20'), { env });
-    await expect.poll(async () => (await KeeperClient.status(world.dir)).stdoutBytes).toBe(6);
+    await logHas('ready\n');
     await sleep(200);
     expect(processesIn(world.dir).length).toBeGreaterThan(1);
     await KeeperClient.stop(world.dir, { graceMs: 0 });
@@ -158,7 +163,8 @@ describe('stop', () => {
   });
 
   it('of the keeper by SIGTERM stops the agent, leaves the record, and settles nothing', async () => {
-    await startAgent(world, sh('trap "exit 5" TERM; while :; do sleep 0.05; done'));
+    await startAgent(world, sh('trap "exit 5" TERM; echo ready; while :; do sleep 0.05; done'));
+    await logHas('ready\n');
     process.kill(world.pids[0]!, 'SIGTERM');
     await expect.poll(() => readExitRecord(world.dir)).toMatchObject({ code: 5, cause: 'stop' });
     await expect.poll(() => world.pids.filter(alive)).toEqual([]);
@@ -181,8 +187,12 @@ describe('deadline', () => {
   });
 
   it('is no stop, though a stop comes after it', async () => {
-    await startAgent(world, sh('trap "" TERM; while :; do sleep 1; done'), { deadlineMs: 100, graceMs: 60_000 });
-    await sleep(250);
+    await startAgent(world, sh('trap "" TERM; echo ready; while :; do sleep 1; done'), {
+      deadlineMs: 300,
+      graceMs: 60_000,
+    });
+    await logHas('ready\n');
+    await sleep(500);
     await KeeperClient.stop(world.dir, { graceMs: 0 });
     expect(await KeeperClient.watch(world.dir)).toMatchObject({ cause: 'timeout_wall', signal: 9 });
   });
