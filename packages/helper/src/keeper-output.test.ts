@@ -214,9 +214,7 @@ describe('the agent', () => {
     await KeeperClient.watch(world.dir);
     const zero = '0000000000000000';
     const mask = `0${process.umask().toString(8).padStart(3, '0')}`;
-    expect(await readFile(inDir('stdout.log'), 'utf8')).toBe(
-      `SigBlk:\t${zero}\nSigIgn:\t${zero}\n${mask}\n`,
-    );
+    expect(await readFile(inDir('stdout.log'), 'utf8')).toBe(`SigBlk:\t${zero}\nSigIgn:\t${zero}\n${mask}\n`);
   });
 });
 
