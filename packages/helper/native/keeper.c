@@ -61,6 +61,13 @@ static void report(const struct record_writer *w)
 	keeper.report = -1;
 }
 
+static void remove_socket(void)
+{
+	if (keeper.listener.fd >= 0)
+		(void)unlinkat(keeper.dir, "keeper.sock", 0);
+	port_close(&keeper.listener);
+}
+
 void fail_start(const char *code, const char *fmt, ...)
 {
 	char buf[1024], text[512];
@@ -72,6 +79,8 @@ void fail_start(const char *code, const char *fmt, ...)
 	va_end(args);
 	put_str(&w, "error", code);
 	put_str(&w, "message", text);
+	/* Who reads the report finds no socket any more. */
+	remove_socket();
 	report(&w);
 	leave(1);
 }
@@ -91,14 +100,13 @@ void leave(int status)
 {
 	static const char ok[] = "\6\0\0\0Aok=1";
 
+	remove_socket();
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		struct client *c = &keeper.clients[i];
 
 		if (c->port.fd >= 0 && c->kind == CLIENT_END)
 			(void)send(c->port.fd, ok, sizeof ok, MSG_NOSIGNAL | MSG_DONTWAIT);
 	}
-	if (keeper.listener.fd >= 0)
-		(void)unlinkat(keeper.dir, "keeper.sock", 0);
 	exit(status);
 }
 
