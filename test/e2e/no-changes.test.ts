@@ -22,5 +22,6 @@ test('success without a change is no_changes, unless none is expected', async ()
     undone: 'no_changes',
     review: 'ok',
   });
-  expect(await repository.branches()).toEqual([]);
+  // A task that was to change nothing and did so has a result all the same: the commit that it started from.
+  expect(await repository.branches()).toEqual(['drover/still/review']);
 });

@@ -5,8 +5,8 @@ import { isRoot } from '../support/world.ts';
 
 const world = useWorld();
 
-/** The classic, in a form that dash takes. */
-const BOMB = 'bomb() { bomb | bomb & }; bomb; sleep 20';
+/** The classic. A shell that cannot fork waits and tries again, so it does not burn out by itself. */
+const BOMB = "bash -c ':(){ :|:& };:; sleep 30'";
 
 test.runIf(isRoot)('a fork bomb ends as pids_exhausted, and no other task notices', async () => {
   const repository = await world().repository();

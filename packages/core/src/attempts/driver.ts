@@ -17,6 +17,7 @@ const OUTCOME_OF_ERROR: Readonly<Record<string, Outcome>> = {
   merge_conflict: 'merge_conflict',
   setup_failed: 'setup_failed',
   agent_missing: 'setup_failed',
+  program_missing: 'setup_failed',
   agent_auth: 'auth_failed',
   agent_unsupported: 'setup_failed',
   agent_input: 'setup_failed',

@@ -235,7 +235,7 @@ describe('refusals', () => {
       'tasks:\n- {id: build, command: x}\n- {id: b, command: x, depends_on: biuld}',
       { line: 3, key: 'tasks[1].depends_on', hint: 'Did you mean `build`?' },
     ],
-    ['itself', one('command: x, depends_on: a'), { message: 'tasks depend on each other in a circle: a -> a' }],
+    ['itself', one('command: x, depends_on: a'), { message: 'tasks depend on each other in a cycle: a -> a' }],
     [
       'too little memory',
       one('command: x, limits: {memory: 15M}'),
@@ -273,7 +273,7 @@ describe('refusals', () => {
     const text =
       'tasks:\n- {id: a, command: x, depends_on: c}\n- {id: b, command: x, depends_on: a}\n- {id: c, command: x, depends_on: b}';
     expect(issuesOf(text)).toMatchObject([
-      { line: 2, message: 'tasks depend on each other in a circle: a -> c -> b -> a' },
+      { line: 2, message: 'tasks depend on each other in a cycle: a -> c -> b -> a' },
     ]);
   });
 
