@@ -427,10 +427,14 @@ struct wait {
 	struct reply_to to;
 	struct sandbox *sandbox;
 	int64_t deadline, retry_at;
+	struct error failure; /* what is answered in the end, when it is known to be one */
 };
 
 /* Answers at once if it is so already, else later. */
 enum outcome wait_for(struct helper *h, const struct request *rq, struct sandbox *s, enum wait_kind kind, struct error *err);
+
+/* Answers the failure when the sandbox is empty again, so that the client can try anew at once. */
+void wait_and_fail(struct helper *h, const struct reply_to *to, struct sandbox *s, const struct error *failure);
 
 /* Looks at the waits of a sandbox again (NULL: at those that are due); returns when the next is due. */
 int64_t waits_check(struct helper *h, struct sandbox *s, int64_t now);

@@ -6,10 +6,12 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -77,17 +79,26 @@ static int open_all(struct launch *l, struct keeper *k, const struct request *rq
 	return 0;
 }
 
-/* Born inside the sandbox's group: were the launcher killed in the next moment, a kill of the group would still find it. */
-static pid_t clone_init(const struct launch *l)
+/*
+ * Not CLONE_INTO_CGROUP: kernels that count kills (seen on 6.18) compare the new group's count with the old one's, and end every child
+ * cloned into a group on which cgroup.kill was ever used. The child joins by itself, first of all; until it has, it dies with the launcher.
+ */
+static pid_t clone_init(void)
 {
-	fd_auto int group = group_open(l->h->cgroups.unified, l->sandbox->uid, l->sandbox->id, PART_AGENT, "", O_RDONLY | O_DIRECTORY);
-	struct clone_args args = {
-		.flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_INTO_CGROUP,
-		.exit_signal = SIGCHLD,
-		.cgroup = (uint64_t)group,
-	};
+	struct clone_args args = { .flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS, .exit_signal = SIGCHLD };
 
-	return group < 0 ? -1 : (pid_t)syscall(SYS_clone3, &args, sizeof args);
+	return (pid_t)syscall(SYS_clone3, &args, sizeof args);
+}
+
+/* In the init child. A launcher that died before the first line is told by its end of the channel being closed. */
+static void die_with_launcher(const struct launch *l, struct keeper *k)
+{
+	struct pollfd launcher = { .fd = l->ctl };
+
+	close_fd(&k->ctl);
+	close_fd(&k->failed);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || poll(&launcher, 1, 0) < 0 || (launcher.revents & POLLHUP))
+		_exit(73);
 }
 
 /* Nothing arrives when the exec succeeded and closed the pipe. */
@@ -151,10 +162,11 @@ static int run(struct helper *h, struct child *c, int report, struct error *err)
 
 	if (open_all(&l, &k, c->request, err) < 0)
 		return -1;
-	init = clone_init(&l);
+	init = clone_init();
 	if (init < 0)
 		return fail_errno(err, "spawn_failed", "the namespaces cannot be made");
 	if (init == 0) {
+		die_with_launcher(&l, &k);
 		namespaces_enter(&l, err);
 		report_error(l.failed, err);
 		_exit(1);

@@ -2,12 +2,13 @@
 
 #include "helper.h"
 
-/* What a spawn left behind when it failed half-way; nothing else lives in the sandbox then. */
-static void clean_up(struct helper *h, const struct sandbox *s)
+/* Ends what a spawn left behind when it failed half-way; nothing else lives in the sandbox then. */
+static void fail_spawn(struct helper *h, const struct reply_to *to, struct sandbox *s, const struct error *err)
 {
 	struct error ignored;
 
 	group_kill(&h->cgroups, s->uid, s->id, PART_SANDBOX, &ignored);
+	wait_and_fail(h, to, s, err);
 }
 
 static void launched(struct helper *h, struct child *c, const struct records *report, struct error *err)
@@ -24,8 +25,7 @@ static void launched(struct helper *h, struct child *c, const struct records *re
 		report = NULL;
 	}
 	if (!report) {
-		clean_up(h, c->sandbox);
-		answer_error(h, &c->to, err);
+		fail_spawn(h, &c->to, c->sandbox, err);
 		return;
 	}
 	w = answer_begin(h, &c->to);

@@ -7,6 +7,8 @@
 static void finish(struct helper *h, struct wait *w, const struct error *err)
 {
 	w->used = false;
+	if (w->failure.code[0])
+		err = &w->failure;
 	if (err) {
 		answer_error(h, &w->to, err);
 		return;
@@ -78,26 +80,45 @@ static void give_up(struct helper *h, struct wait *w)
 	finish(h, w, &err);
 }
 
+static struct wait *new_wait(struct helper *h, const struct reply_to *to, struct sandbox *s, enum wait_kind kind)
+{
+	int64_t now = now_ms();
+
+	for (size_t i = 0; i < MAX_WAITS; i++) {
+		struct wait *w = &h->waits[i];
+
+		if (w->used)
+			continue;
+		*w = (struct wait){ .used = true, .kind = kind, .to = *to, .sandbox = s, .deadline = now + WAIT_TIMEOUT_MS,
+				    .retry_at = now + RETRY_MS };
+		return w;
+	}
+	return NULL;
+}
+
+void wait_and_fail(struct helper *h, const struct reply_to *to, struct sandbox *s, const struct error *failure)
+{
+	struct wait *w = new_wait(h, to, s, WAIT_ALL_EMPTY);
+
+	if (!w) {
+		answer_error(h, to, failure);
+		return;
+	}
+	w->failure = *failure;
+	waits_check(h, s, now_ms());
+}
+
 enum outcome wait_for(struct helper *h, const struct request *rq, struct sandbox *s, enum wait_kind kind, struct error *err)
 {
-	struct wait *w = NULL;
 	int rc = check(h, kind, s, err);
 
 	if (rc < 0)
 		return FAILED;
-	if (rc > 0) {
-		answer_begin(h, &rq->to);
-		answer_finish(h, &rq->to);
-		return ANSWERED;
-	}
-	for (size_t i = 0; i < MAX_WAITS && !w; i++)
-		if (!h->waits[i].used)
-			w = &h->waits[i];
-	if (!w)
-		return fail(err, "too_many", "too many operations are waiting");
-	*w = (struct wait){ .used = true, .kind = kind, .to = rq->to, .sandbox = s, .deadline = now_ms() + WAIT_TIMEOUT_MS,
-			    .retry_at = now_ms() + RETRY_MS };
-	return DEFERRED;
+	if (rc == 0)
+		return new_wait(h, &rq->to, s, kind) ? DEFERRED : fail(err, "too_many", "too many operations are waiting");
+	answer_begin(h, &rq->to);
+	answer_finish(h, &rq->to);
+	return ANSWERED;
 }
 
 int64_t waits_check(struct helper *h, struct sandbox *s, int64_t now)

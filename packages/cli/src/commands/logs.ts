@@ -73,7 +73,7 @@ async function show(
     }
     return;
   }
-  const renderer = source.isStdout ? await rendererFor(place.format) : textRenderer();
+  const renderer = source.isStdout ? await rendererFor(place.format, out.style) : textRenderer();
   const print = (lines: string[]) => {
     if (out.json) for (const line of lines) out.record({ source: source.title, line });
     else if (lines.length > 0) out.line(lines.join('\n'));
