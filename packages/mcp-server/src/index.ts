@@ -1,1 +1,3 @@
-export {};
+export { createServer } from './create-server.ts';
+export type { Engine } from './define-tool.ts';
+export { serveMcp } from './serve-mcp.ts';

@@ -33,6 +33,11 @@ export async function connectEngine(options: ConnectOptions): Promise<EngineApi>
   return clientOf(link);
 }
 
+/** The same without the first look: it connects, and starts an engine if `start`, when it is first called. */
+export function lazyEngine(options: ConnectOptions): EngineApi {
+  return clientOf(new EngineLink(options));
+}
+
 function clientOf(link: EngineLink): EngineApi {
   return {
     info: () => link.query('info'),
@@ -56,6 +61,7 @@ class EngineLink {
   readonly #start: boolean;
   readonly #argv: readonly string[] | undefined;
   readonly socketPath: string;
+  #wasThere = false;
 
   constructor(options: ConnectOptions) {
     this.#env = options.env ?? process.env;
@@ -65,10 +71,10 @@ class EngineLink {
     checkSocketPath(this.socketPath);
   }
 
-  /** Resolves when an engine of this version answers. `patient` leaves a supervisor the time to restart a crashed one. */
-  async reach(patient = false): Promise<void> {
+  /** Resolves when an engine of this version answers. One that was there before may be brought back by its supervisor: it gets the time. */
+  async reach(): Promise<void> {
     if (await this.#probe()) return;
-    if (patient && (await comesBack(this.socketPath)) && (await this.#probe())) return;
+    if (this.#wasThere && (await comesBack(this.socketPath)) && (await this.#probe())) return;
     if (!this.#start) throw unreachable(stateDir(this.#env));
     const { startEngine } = await import('./start-engine.ts');
     await startEngine({ env: this.#env, ...(this.#argv ? { argv: this.#argv } : {}) });
@@ -83,7 +89,7 @@ class EngineLink {
       return await ask();
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
-      await this.reach(true);
+      await this.reach();
       return await ask().catch(rethrow);
     }
   }
@@ -96,13 +102,14 @@ class EngineLink {
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
       if (error.sent) throw lostDuring(name, error);
-      await this.reach(true);
+      await this.reach();
       return await tell().catch(rethrow);
     }
   }
 
   async #call<T>(call: Omit<Parameters<typeof send>[0], 'socketPath'>): Promise<T> {
     const response = await send({ ...call, socketPath: this.socketPath });
+    this.#wasThere = true;
     const body = (await readJson(response)) as { result?: { data?: T } };
     return body.result?.data as T;
   }
@@ -117,6 +124,7 @@ class EngineLink {
         timeoutMs: PROBE_TIMEOUT_MS,
       } as const;
       checkVersion((await readJson(await send(call))) as EngineIdentity);
+      this.#wasThere = true;
       return true;
     } catch (error) {
       if (!(error instanceof ConnectionError)) throw error;
@@ -187,7 +195,7 @@ async function* events(
     } catch (error) {
       if (signal.aborted) return;
       if (!(error instanceof ConnectionError)) throw error;
-      await link.reach(true);
+      await link.reach();
     }
   }
 }

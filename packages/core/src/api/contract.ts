@@ -150,6 +150,8 @@ export const fleetStatus = z.object({
     }),
   ),
   tasks: z.array(taskView),
+  /** The newest event that this status knows of: events after it continue from here without a gap. */
+  lastEvent: z.number().optional(),
   slots: z.object({ used: z.number(), max: z.number() }),
   machine: z.object({
     cpus: z.number(),

@@ -1,7 +1,8 @@
 /** The client's side without the schemas: what a command needs to start in a blink. */
 export { DroverError } from '../shared/errors.ts';
+export { formatBytes, parseDuration } from '../shared/units.ts';
 export { answers, checkSocketPath } from './claim-socket.ts';
-export { type ConnectOptions, connectEngine } from './client.ts';
+export { type ConnectOptions, connectEngine, lazyEngine } from './client.ts';
 export type * from './contract.ts';
 export type { EngineApi } from './engine-api.ts';
 export * from './paths.ts';

@@ -15,13 +15,14 @@ export interface AttemptServices {
   stateDir: string;
   /** The user's real home: read by adapters, never mounted as a whole. */
   userHome: string;
-  keepWorktrees: 'never' | 'failed' | 'always';
-  setupTimeoutMs: number;
-  verifyTimeoutMs: number;
   providerOf(level: Attempt['level']): SandboxProvider;
   adapterOf(name: string): AgentAdapter;
   repositoryOf(key: string): Promise<Repository>;
-  emit(kind: 'attempt_preparing' | 'attempt_running' | 'attempt_settling' | 'attempt_ended' | 'warning', attempt: AttemptIdentity, text: string): void;
+  emit(
+    kind: 'attempt_preparing' | 'attempt_running' | 'attempt_settling' | 'attempt_ended' | 'warning',
+    attempt: AttemptIdentity,
+    text: string,
+  ): void;
   /** Writes a line of the engine's own log. */
   log(level: 'info' | 'warn' | 'error', message: string, data?: Record<string, unknown>): void;
 }

@@ -6,10 +6,10 @@ import { DroverError } from '../shared/errors.ts';
 import type { Attempt } from '../store/index.ts';
 import { type Outcome, outcomeRule } from '../tasks/outcomes.ts';
 import { removeWorktree, setResult, snapshotWorktree } from '../worktrees/index.ts';
-import { type AttemptIdentity, type AttemptServices, type SavedSpec, resultBranch } from './context.ts';
+import { type AttemptIdentity, type AttemptServices, resultBranch, type SavedSpec } from './context.ts';
 import { type Evidence, judgeAttempt, type Verdict } from './evidence.ts';
 import { clearPreparation, prepareAttempt, runSetup, savedSpec } from './prepare.ts';
-import { settleAttempt, type Settled } from './settle.ts';
+import { type Settled, settleAttempt } from './settle.ts';
 import { type StopCause, watchAgent } from './watch.ts';
 
 /** Failures of preparation that have an outcome of their own; any other is `sandbox_failed`. */
@@ -17,7 +17,10 @@ const OUTCOME_OF_ERROR: Readonly<Record<string, Outcome>> = {
   merge_conflict: 'merge_conflict',
   setup_failed: 'setup_failed',
   agent_missing: 'setup_failed',
-  agent_not_logged_in: 'auth_failed',
+  program_missing: 'setup_failed',
+  agent_auth: 'auth_failed',
+  agent_unsupported: 'setup_failed',
+  agent_input: 'setup_failed',
 };
 
 /** Thrown inside a driver whose engine is going away: the attempt goes on without it. */
@@ -85,12 +88,15 @@ export class AttemptDriver {
     const { store } = this.#services;
     try {
       // An engine that died between the start and its record: the agent runs, or has run, already.
-      if (await this.#alreadyStarted()) return this.#running(), null;
+      if (await this.#alreadyStarted()) {
+        this.#running();
+        return null;
+      }
       await clearPreparation(this.attempt);
       this.#services.emit('attempt_preparing', this.attempt, 'preparing worktree and sandbox');
       const prepared = await prepareAttempt(this.#services, this.attempt);
       this.#sandbox = prepared.sandbox;
-      await runSetup(this.#services, this.attempt, prepared);
+      await runSetup(this.attempt, prepared);
       this.#check();
       if (this.#row().stop_cause === 'cancelled') return { outcome: 'cancelled', reason: 'stopped on request' };
       await prepared.sandbox.start('agent', prepared.start);
@@ -200,7 +206,10 @@ export class AttemptDriver {
     const { definition } = this.attempt;
     const limits = JSON.parse(row.limits_json) as { memory?: number; pids?: number };
     const adapter = this.#services.adapterOf(definition.agent);
-    const cause = row.stop_cause === 'timeout_idle' || row.stop_cause === 'lingered' ? row.stop_cause : (exit?.cause ?? 'init_lost');
+    const cause =
+      row.stop_cause === 'timeout_idle' || row.stop_cause === 'lingered'
+        ? row.stop_cause
+        : (exit?.cause ?? 'init_lost');
     const agent = adapter.judge(this.#report ?? { usage: {}, notes: [] }, {
       code: exit?.code ?? null,
       signal: exit?.signal ?? null,
@@ -225,7 +234,11 @@ export class AttemptDriver {
 
   #failure(error: unknown): Verdict {
     const code = error instanceof DroverError ? error.code : '';
-    this.#services.log('warn', 'an attempt could not be started', { attempt: this.attempt.id, code, error: errorText(error) });
+    this.#services.log('warn', 'an attempt could not be started', {
+      attempt: this.attempt.id,
+      code,
+      error: errorText(error),
+    });
     const hint = error instanceof DroverError && error.hint ? ` (${error.hint})` : '';
     return { outcome: OUTCOME_OF_ERROR[code] ?? 'sandbox_failed', reason: `${errorText(error)}${hint}` };
   }
@@ -238,7 +251,12 @@ export class AttemptDriver {
       const branch = resultBranch(plan.name, definition.id);
       try {
         const repository = await this.#services.repositoryOf(plan.repository);
-        await setResult(repository, { plan: plan.name, task: definition.id, oid: settled!.head!, expectedOld: task.result });
+        await setResult(repository, {
+          plan: plan.name,
+          task: definition.id,
+          oid: settled!.head!,
+          expectedOld: task.result,
+        });
         store.updateTask(task.id, { result: settled!.head, branch, commits: settled!.commits });
       } catch (error) {
         ({ outcome, reason } = this.#failure(error));
@@ -266,7 +284,7 @@ export class AttemptDriver {
   }
 
   #keepsWorktree(): boolean {
-    const keep = this.#services.keepWorktrees;
+    const keep = this.attempt.plan.keep_worktrees;
     const success = outcomeRule(this.#row().outcome!).success;
     return keep === 'always' || (keep === 'failed' && !success);
   }
@@ -275,24 +293,26 @@ export class AttemptDriver {
     const row = this.#row();
     if (row.worktree === null) return;
     const repository = await this.#services.repositoryOf(this.attempt.plan.repository);
-    const place = { path: row.worktree, id: row.worktree_id };
     // Nothing the agent left may be lost, also where its commits could not be taken over.
     if (row.base !== null) {
       await snapshotWorktree(repository, {
-        ...place,
+        path: row.worktree,
         head: row.head ?? row.base,
         plan: this.attempt.plan.name,
         task: this.attempt.definition.id,
       });
     }
-    await removeWorktree(repository, place);
+    await removeWorktree(repository, row.worktree);
   }
 
   async #step(what: string, act: () => Promise<unknown>): Promise<void> {
     try {
       await act();
     } catch (error) {
-      this.#services.log('error', `${what} could not be removed`, { attempt: this.attempt.id, error: errorText(error) });
+      this.#services.log('error', `${what} could not be removed`, {
+        attempt: this.attempt.id,
+        error: errorText(error),
+      });
       this.#services.emit('warning', this.attempt, `its ${what} could not be removed: ${errorText(error)}`);
     }
   }

@@ -54,9 +54,12 @@ const RULES: readonly Rule[] = [
     e.cause === 'init_lost' && !e.agent.outcome.startsWith('ok')
       ? verdict('keeper_lost', 'its sandbox was ended from outside')
       : null,
-  (e) => (e.agent.outcome !== 'ok' && e.agent.outcome !== 'ok_lingered' ? verdict(e.agent.outcome, e.agent.detail) : null),
   (e) =>
-    e.takeOverError !== null ? verdict('sandbox_failed', `its commits could not be taken over: ${e.takeOverError}`) : null,
+    e.agent.outcome !== 'ok' && e.agent.outcome !== 'ok_lingered' ? verdict(e.agent.outcome, e.agent.detail) : null,
+  (e) =>
+    e.takeOverError !== null
+      ? verdict('sandbox_failed', `its commits could not be taken over: ${e.takeOverError}`)
+      : null,
   (e) =>
     e.expects === 'changes' && e.changed === false
       ? verdict('no_changes', 'it finished without a commit or a change, and the task expects changes')
@@ -70,7 +73,10 @@ export function judgeAttempt(evidence: Evidence): Verdict {
     const decided = rule(evidence);
     if (decided) return decided;
   }
-  return verdict(evidence.agent.outcome, evidence.verify ? `${evidence.agent.detail}; ${evidence.verify.detail}` : evidence.agent.detail);
+  return verdict(
+    evidence.agent.outcome,
+    evidence.verify ? `${evidence.agent.detail}; ${evidence.verify.detail}` : evidence.agent.detail,
+  );
 }
 
 function bytes(limit: number | undefined): string {

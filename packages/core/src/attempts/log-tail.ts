@@ -50,10 +50,12 @@ export class LogTail {
   #poke(): void {
     if (this.#wanted) return;
     this.#wanted = true;
-    this.#reading = this.#reading.then(async () => {
-      this.#wanted = false;
-      await this.#drain();
-    }).catch(this.#onError);
+    this.#reading = this.#reading
+      .then(async () => {
+        this.#wanted = false;
+        await this.#drain();
+      })
+      .catch(this.#onError);
   }
 
   async #drain(): Promise<void> {

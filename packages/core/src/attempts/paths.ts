@@ -29,6 +29,12 @@ export function roleDir(attemptDir: string, role: SandboxRole): string {
 }
 
 /** The worktree of a task's slot. Stable over attempts that share the slot. */
-export function worktreePath(stateDir: string, repositoryKey: string, plan: string, task: string, slot: number): string {
+export function worktreePath(
+  stateDir: string,
+  repositoryKey: string,
+  plan: string,
+  task: string,
+  slot: number,
+): string {
   return join(stateDir, 'worktrees', repositoryKey, plan, `${task}-${slot}`);
 }

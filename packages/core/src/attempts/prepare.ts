@@ -1,6 +1,5 @@
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { privateHome } from '../agents/index.ts';
 import type { Launch } from '../agents/types.ts';
 import type { Mount, Sandbox, StartSpec } from '../sandbox/types.ts';
 import { DroverError } from '../shared/errors.ts';
@@ -65,7 +64,7 @@ export async function prepareAttempt(services: AttemptServices, attempt: Attempt
 }
 
 /** Runs the task's setup commands in the sandbox, one after the other. Throws `setup_failed` with the first that fails. */
-export async function runSetup(services: AttemptServices, attempt: AttemptIdentity, prepared: Prepared): Promise<void> {
+export async function runSetup(attempt: AttemptIdentity, prepared: Prepared): Promise<void> {
   const commands = attempt.definition.setup;
   if (commands.length === 0) return;
   const { sandbox, start } = prepared;
@@ -74,10 +73,11 @@ export async function runSetup(services: AttemptServices, attempt: AttemptIdenti
     for (const [i, argv] of commands.entries()) {
       const outcome = await runCommand(
         (spec) => sandbox.exec('setup', spec),
-        { argv, env: start.env, cwd: start.cwd, group: 'agent', timeoutMs: services.setupTimeoutMs },
+        { argv, env: start.env, cwd: start.cwd, group: 'agent', ...timeout(attempt.definition.timeoutSetupMs) },
         join(attempt.paths.exec, `setup-${i + 1}.log`),
       );
-      if (!outcome.ok) throw new DroverError('setup_failed', outcome.detail, 'Read its output: `drover logs TASK --setup`.');
+      if (!outcome.ok)
+        throw new DroverError('setup_failed', outcome.detail, 'Read its output: `drover logs TASK --setup`.');
     }
   } finally {
     await sandbox.end('setup');
@@ -137,11 +137,12 @@ async function launchOf(
 ): Promise<Launch> {
   const adapter = services.adapterOf(attempt.definition.agent);
   const env = JSON.parse(attempt.plan.env_json) as Record<string, string>;
-  await privateHome({ homeDir: attempt.paths.home, userHome: services.userHome });
   const launch = await adapter.prepare({
     task: attempt.definition,
     plan: attempt.plan.name,
     attemptId: attempt.id,
+    attempt: attempt.number,
+    accountsDir: join(services.stateDir, 'accounts'),
     homeDir: attempt.paths.home,
     homePath: sandbox.level === 'basic' ? attempt.paths.home : services.userHome,
     worktree,
@@ -164,10 +165,18 @@ function hiddenPlaces(services: AttemptServices, attempt: AttemptIdentity): Moun
 /** Parents before children, whatever order the parts named them in; of two with one place the later one lies on top. */
 export function orderMounts(mounts: Mount[]): Mount[] {
   const depth = (mount: Mount) => mount.dst.split('/').filter(Boolean).length;
-  return mounts.map((mount, i) => ({ mount, i })).sort((a, b) => depth(a.mount) - depth(b.mount) || a.i - b.i).map(({ mount }) => mount);
+  return mounts
+    .map((mount, i) => ({ mount, i }))
+    .sort((a, b) => depth(a.mount) - depth(b.mount) || a.i - b.i)
+    .map(({ mount }) => mount);
 }
 
-async function startSpec(attempt: AttemptIdentity, launch: Launch, spec: SavedSpec, sandbox: Sandbox): Promise<StartSpec> {
+async function startSpec(
+  attempt: AttemptIdentity,
+  launch: Launch,
+  spec: SavedSpec,
+  sandbox: Sandbox,
+): Promise<StartSpec> {
   const start: StartSpec = {
     ...spec,
     argv: launch.argv,
@@ -180,6 +189,11 @@ async function startSpec(attempt: AttemptIdentity, launch: Launch, spec: SavedSp
   await writeFile(attempt.paths.stdin, launch.stdin, { mode: 0o600 });
   await chown(attempt.paths.stdin, process.getuid!(), sandbox.identity.gid);
   return { ...start, stdinPath: attempt.paths.stdin };
+}
+
+/** A time limit as exec takes it: absent is none. */
+export function timeout(ms: number | null): { timeoutMs?: number } {
+  return ms === null ? {} : { timeoutMs: ms };
 }
 
 async function writeAtomically(path: string, text: string): Promise<void> {

@@ -3,7 +3,7 @@ import type { ExecSpec, Sandbox, SandboxProcess, SandboxRole } from '../sandbox/
 import { DroverError } from '../shared/errors.ts';
 import { commitLeftovers, type Repository, takeOver } from '../worktrees/index.ts';
 import { type AttemptIdentity, type AttemptServices, attemptRef, type SavedSpec } from './context.ts';
-import { holder } from './prepare.ts';
+import { holder, timeout } from './prepare.ts';
 import { type CommandOutcome, runCommand } from './run-command.ts';
 
 /** The pack of one attempt's commits may have at most so many bytes. */
@@ -30,13 +30,15 @@ export async function settleAttempt(
 ): Promise<Settled> {
   const repository = await services.repositoryOf(attempt.plan.repository);
   const role = await enterSandbox(sandbox, spec);
-  const run = (group: ExecSpec['group']) => (argv: string[], env: Record<string, string> = {}) =>
-    sandbox.exec(role, { argv, env: { ...spec.env, ...env }, cwd: spec.cwd, group });
+  const run =
+    (group: ExecSpec['group']) =>
+    (argv: string[], env: Record<string, string> = {}) =>
+      sandbox.exec(role, { argv, env: { ...spec.env, ...env }, cwd: spec.cwd, group });
   const settled: Settled = { head: null, commits: 0, takeOverError: null, verify: null };
   try {
     await collect(attempt, repository, run('side'), services, settled);
     if (options.verify && attempt.definition.verify && settled.head !== null) {
-      settled.verify = await verify(services, attempt, (command) => sandbox.exec(role, command), spec);
+      settled.verify = await verify(attempt, (command) => sandbox.exec(role, command), spec);
     }
   } finally {
     await sandbox.end(role);
@@ -73,12 +75,15 @@ async function collect(
   } catch (error) {
     if (!(error instanceof DroverError)) throw error;
     settled.takeOverError = error.message;
-    services.log('warn', 'commits could not be taken over', { attempt: attempt.id, code: error.code, message: error.message });
+    services.log('warn', 'commits could not be taken over', {
+      attempt: attempt.id,
+      code: error.code,
+      message: error.message,
+    });
   }
 }
 
 async function verify(
-  services: AttemptServices,
   attempt: AttemptIdentity,
   exec: (spec: ExecSpec) => Promise<SandboxProcess>,
   spec: SavedSpec,
@@ -90,7 +95,7 @@ async function verify(
       env: spec.env,
       cwd: spec.cwd,
       group: 'agent',
-      timeoutMs: services.verifyTimeoutMs,
+      ...timeout(attempt.definition.timeoutVerifyMs),
     },
     join(attempt.paths.exec, 'verify.log'),
   );

@@ -63,8 +63,13 @@ export async function watchAgent(options: WatchOptions): Promise<Watched> {
       parser.push(bytes);
       const report = parser.report();
       options.onReport(report);
-      if (report.terminal && adapter.hasTerminalEvent)
+      if (report.terminal && adapter.hasTerminalEvent) {
         linger ??= setTimeout(() => stop('lingered', 0), options.graceMs);
+      } else {
+        // It goes on after all, e.g. because a background task of its own came home.
+        clearTimeout(linger);
+        linger = undefined;
+      }
     },
     options.onError,
   );

@@ -2,7 +2,7 @@ import { chmod, mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { adapterByName } from '../agents/index.ts';
+import { findAgent } from '../agents/index.ts';
 import { helperSocket, stateDir as stateDirOf } from '../api/paths.ts';
 import { serveEngine } from '../api/server.ts';
 import { DROVER_VERSION } from '../api/version.ts';
@@ -14,14 +14,15 @@ import { DroverError } from '../shared/errors.ts';
 import { Store } from '../store/index.ts';
 import type { Level } from '../tasks/definition.ts';
 import { openRepositoryAt, type Repository } from '../worktrees/index.ts';
+import { AccountKeeper } from './accounts.ts';
+import { ensureHelper } from './ensure-helper.ts';
 import { EventLog } from './events.ts';
 import { Fleet } from './fleet.ts';
-import { ensureHelper } from './ensure-helper.ts';
-import { Providers, type ProviderFactory } from './providers.ts';
+import { type ProviderFactory, Providers } from './providers.ts';
 import { Sampler } from './sampler.ts';
 import { EngineService } from './service.ts';
-import { Submissions } from './submit.ts';
 import { EngineSettings } from './settings.ts';
+import { Submissions } from './submit.ts';
 
 const SAMPLE_MS = 1_000;
 
@@ -51,29 +52,39 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
   await chmod(stateDir, 0o700);
   const store = new Store(join(stateDir, 'drover.db'));
   const userHome = env.HOME ?? homedir();
-  const settings = await EngineSettings.load(env);
+  const settings = new EngineSettings(env);
+  await settings.reload().catch((error) => log.warn({ error: String(error) }, 'the configuration cannot be read'));
   const events = new EventLog(store, clock);
   const providers = new Providers(factories(env, stateDir));
   const repositoryOf = repositories(store);
   const onError = (error: unknown) => log.warn({ error: String(error) }, 'sampling failed');
-  const sampler = new Sampler(() => providers.made, SAMPLE_MS, () => clock.monotonic(), onError);
+  const sampler = new Sampler(
+    () => providers.made,
+    SAMPLE_MS,
+    () => clock.monotonic(),
+    onError,
+  );
   const services: AttemptServices = {
     store,
     clock,
     sampler,
     stateDir,
     userHome,
-    keepWorktrees: settings.keepWorktrees,
-    setupTimeoutMs: settings.setupTimeoutMs,
-    verifyTimeoutMs: settings.verifyTimeoutMs,
     providerOf: (level) => providers.get(level),
-    adapterOf: adapterByName,
+    adapterOf: findAgent,
     repositoryOf,
     emit: (kind, attempt, text) =>
       void events.emit(kind, { ref: attempt.ref, plan: attempt.plan.name }, text, { attempt: attempt.number }),
     log: (level, message, data) => log[level](data ?? {}, message),
   };
-  const fleet = new Fleet({ services, events, maxParallel: settings.maxParallel });
+  const fleet = new Fleet({ services, events, settings });
+  const accounts = new AccountKeeper({
+    uses: () => fleet.accountUses(),
+    stateDir,
+    userHome,
+    onProblem: (agent, problem) => void events.emit('warning', {}, `${agent}: ${problem}`),
+  });
+  accounts.start();
   // Open attempts need the levels they were started with, before anybody asks for them.
   await providers.prepare(new Set(store.openAttempts().map((attempt) => attempt.level)));
   fleet.adopt();
@@ -92,14 +103,15 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
     events,
     sampler,
     providers,
-    submissions: new Submissions({ store, clock, events, fleet, providers, settings, userHome, env }),
+    submissions: new Submissions({ store, clock, events, fleet, providers, settings }),
     repositoryOf,
     exitSoon: () => setTimeout(stop, 50),
   });
   const server = await serveEngine({
     socketPath: join(stateDir, 'engine.sock'),
     service,
-    onError: (error, call) => log.error({ call, error: error instanceof Error ? error.stack : String(error) }, 'a call failed'),
+    onError: (error, call) =>
+      log.error({ call, error: error instanceof Error ? error.stack : String(error) }, 'a call failed'),
   });
   log.info({ pid: process.pid, version: DROVER_VERSION, stateDir }, 'engine started');
 
@@ -108,6 +120,7 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
     await server.close();
     await fleet.close();
     sampler.stop();
+    await accounts.stop();
     await providers.close();
     store.close();
     log.info({ pid: process.pid }, 'engine stopped');
@@ -134,14 +147,13 @@ function factories(env: EngineOptions['env'], stateDir: string): Map<Level, Prov
 function repositories(store: Store): (key: string) => Promise<Repository> {
   const opened = new Map<string, Promise<Repository>>();
   return (key) => {
-    let repository = opened.get(key);
-    if (!repository) {
-      const row = store.repository(key);
-      if (!row) throw new DroverError('no_such_repository', `repository ${key} is not known`, '');
-      repository = openRepositoryAt(row.common_dir);
-      repository.catch(() => opened.delete(key));
-      opened.set(key, repository);
-    }
+    const known = opened.get(key);
+    if (known) return known;
+    const row = store.repository(key);
+    if (!row) throw new DroverError('no_such_repository', `repository ${key} is not known`, '');
+    const repository = openRepositoryAt(row.common_dir);
+    repository.catch(() => opened.delete(key));
+    opened.set(key, repository);
     return repository;
   };
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { openSync, closeSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -27,16 +27,26 @@ export async function ensureHelper(socket: string): Promise<void> {
   await mkdir(dirname(socket), { recursive: true, mode: 0o755 });
   const log = openSync(join(dirname(socket), 'helper.log'), 'a', 0o600);
   try {
-    const child = spawn(helperBinary(), ['--socket', socket, '--state-dir', dirname(socket), '--idle-exit', String(IDLE_EXIT_S)], {
-      detached: true,
-      stdio: ['ignore', log, log],
-      cwd: '/',
-      env: {},
-    });
+    const child = spawn(
+      helperBinary(),
+      ['--socket', socket, '--state-dir', dirname(socket), '--idle-exit', String(IDLE_EXIT_S)],
+      {
+        detached: true,
+        stdio: ['ignore', log, log],
+        cwd: '/',
+        env: {},
+      },
+    );
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', (error) =>
-        reject(new DroverError('helper_unreachable', `the helper cannot be started: ${error.message}`, 'Build it: `make -C packages/helper/native`.')),
+        reject(
+          new DroverError(
+            'helper_unreachable',
+            `the helper cannot be started: ${error.message}`,
+            'Build it: `make -C packages/helper/native`.',
+          ),
+        ),
       );
     });
     child.unref();

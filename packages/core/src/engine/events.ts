@@ -23,7 +23,12 @@ export class EventLog {
   }
 
   /** Records an event; answers its number. */
-  emit(kind: EventKind, names: { ref?: string; plan?: string }, text: string, data: Record<string, unknown> = {}): number {
+  emit(
+    kind: EventKind,
+    names: { ref?: string; plan?: string },
+    text: string,
+    data: Record<string, unknown> = {},
+  ): number {
     const seq = this.#store.addEvent({
       atMs: this.#clock.now(),
       kind,

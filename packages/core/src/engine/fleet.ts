@@ -1,24 +1,28 @@
 import type { AttemptIdentity, AttemptServices } from '../attempts/context.ts';
 import { AttemptDriver } from '../attempts/driver.ts';
 import { attemptPaths } from '../attempts/paths.ts';
-import { decide, type QueuedTask, type SchedulerState } from '../scheduler/index.ts';
+import { type DependencyState, decide, type QueuedTask, type SchedulerState } from '../scheduler/index.ts';
 import { newAttemptId } from '../shared/ids.ts';
 import type { Attempt, Plan, TaskWithPlan } from '../store/index.ts';
 import type { TaskDefinition } from '../tasks/definition.ts';
 import { type OutcomeRule, outcomeRule } from '../tasks/outcomes.ts';
+import type { AccountUse } from './accounts.ts';
 import type { EventLog } from './events.ts';
 import { readMachine } from './machine.ts';
 import { refOf } from './refs.ts';
+import type { EngineSettings } from './settings.ts';
 
 /** Wait before a free retry whose reset time is not known, and before one that costs an attempt. */
 const RETRY_FREE_MS = 60_000;
 const RETRY_MS = 2_000;
 const MORE_MEMORY = 1.5;
+/** While tasks wait for memory, which has no event of its own that says enough. */
+const LOOK_AGAIN_MS = 3_000;
 
 export interface FleetOptions {
   services: AttemptServices;
   events: EventLog;
-  maxParallel: number;
+  settings: EngineSettings;
 }
 
 /**
@@ -30,6 +34,7 @@ export class Fleet {
   readonly #events: EventLog;
   readonly #drivers = new Map<string, AttemptDriver>();
   readonly #running = new Set<Promise<void>>();
+  readonly #settings: EngineSettings;
   #maxParallel: number;
   #tickWanted = false;
   #ticking: Promise<void> = Promise.resolve();
@@ -39,7 +44,8 @@ export class Fleet {
   constructor(options: FleetOptions) {
     this.#services = options.services;
     this.#events = options.events;
-    this.#maxParallel = options.maxParallel;
+    this.#settings = options.settings;
+    this.#maxParallel = options.settings.maxParallel;
   }
 
   get maxParallel(): number {
@@ -58,6 +64,14 @@ export class Fleet {
   driverOf(taskId: number): AttemptDriver | undefined {
     for (const driver of this.#drivers.values()) if (driver.attempt.task.id === taskId) return driver;
     return undefined;
+  }
+
+  /** Which accounts are in use, for refreshing them. */
+  accountUses(): AccountUse[] {
+    return [...this.#drivers.values()].map(({ attempt }) => ({
+      adapter: this.#services.adapterOf(attempt.definition.agent),
+      env: JSON.parse(attempt.plan.env_json) as Record<string, string>,
+    }));
   }
 
   /** Takes up what an earlier engine left: open attempts go on, and records that were half written are completed. */
@@ -112,29 +126,55 @@ export class Fleet {
   async #tick(): Promise<void> {
     const { store, clock } = this.#services;
     const tasks = store.tasks();
-    const byRef = new Map(tasks.map((task) => [String(task.id), task]));
-    const machine = await readMachine();
-    const decision = decide(this.#state(tasks), clock.now(), { memoryAvailableBytes: machine.memoryAvailableBytes });
+    const names = uniqueNames(tasks);
+    const byName = new Map(tasks.map((task) => [names.get(task.id)!, task]));
+    const { memoryAvailableBytes } = await readMachine();
+    const resources = { memoryAvailableBytes, memoryHeadroomBytes: this.#settings.memoryHeadroomBytes };
+    const decision = decide(this.#state(tasks, names), clock.now(), resources);
     for (const action of decision.actions) {
-      const task = byRef.get(action.ref)!;
+      // A stop may have come while the machine was looked at.
+      const task = store.task(byName.get(action.ref)!.id);
+      if (task?.state !== 'queued') continue;
       if (action.kind === 'start') this.#start(task);
       else this.#block(task, action.reason);
     }
-    const started = new Set(decision.actions.map((action) => action.ref));
-    for (const [ref, reason] of decision.reasons) {
-      const task = byRef.get(ref);
-      if (task && !started.has(ref) && task.reason !== reason) store.updateTask(task.id, { reason });
+    for (const [name, reason] of decision.reasons) {
+      const task = byName.get(name)!;
+      if (task.reason !== reason && store.task(task.id)?.state === 'queued') store.updateTask(task.id, { reason });
     }
     this.#endPlans(tasks);
-    this.#sleepUntil(decision.wakeAtMs, clock.now());
+    this.#sleep(tasks, decision.reasons.size > 0);
   }
 
-  #state(tasks: readonly TaskWithPlan[]): SchedulerState {
-    const { store } = this.#services;
+  #state(tasks: readonly TaskWithPlan[], names: ReadonlyMap<number, string>): SchedulerState {
+    const { store, sampler } = this.#services;
     const plans = new Map(store.plans().map((plan) => [plan.id, plan]));
+    const siblings = new Map(tasks.map((task) => [`${task.plan_id}/${task.name}`, task]));
+    const dependency = (task: TaskWithPlan, name: string): DependencyState => {
+      const found = siblings.get(`${task.plan_id}/${name}`);
+      if (!found) return { ref: `${task.plan_name}/${name}`, state: 'missing' };
+      return { ref: names.get(found.id)!, state: found.state, outcome: found.outcome, reason: found.reason };
+    };
     return {
-      maxParallel: this.#maxParallel,
-      tasks: tasks.map((task) => queuedTask(task, tasks, plans.get(task.plan_id)!)),
+      maxParallelAgents: this.#maxParallel,
+      planMax: new Map([...plans.values()].map((plan) => [String(plan.id), plan.max_parallel])),
+      active: tasks
+        .filter((task) => task.state === 'active')
+        .map((task) => {
+          const ref = this.driverOf(task.id)?.sandboxRef;
+          const memoryBytes = ref === undefined ? undefined : sampler.latest(ref)?.memoryBytes;
+          return {
+            ref: names.get(task.id)!,
+            plan: String(task.plan_id),
+            memoryEstimateBytes: task.memory_estimate,
+            ...(memoryBytes === undefined ? {} : { memoryBytes }),
+          };
+        }),
+      queued: tasks
+        .filter((task) => task.state === 'queued')
+        .map((task) =>
+          queuedTask(task, names.get(task.id)!, plans.get(task.plan_id)!, (name) => dependency(task, name)),
+        ),
     };
   }
 
@@ -191,7 +231,9 @@ export class Fleet {
     this.#drivers.set(attempt.id, driver);
     const run = driver
       .run()
-      .catch((error) => this.#services.log('error', 'an attempt driver failed', { attempt: attempt.id, error: stack(error) }))
+      .catch((error) =>
+        this.#services.log('error', 'an attempt driver failed', { attempt: attempt.id, error: stack(error) }),
+      )
       .then(() => {
         this.#drivers.delete(attempt.id);
         this.#running.delete(run);
@@ -234,21 +276,30 @@ export class Fleet {
   #concluded(attempt: Attempt): void {
     const { store, clock } = this.#services;
     const task = store.task(attempt.task_id);
-    if (!task || task.state !== 'active' || !attempt.outcome) return;
+    if (task?.state !== 'active' || !attempt.outcome) return;
     const definition = JSON.parse(task.definition_json) as TaskDefinition;
     const rule = outcomeRule(attempt.outcome);
     const spent = task.spent + (rule.costs ? 1 : 0);
-    this.#events.emit('attempt_ended', names(task), `attempt ${attempt.number} ended as ${attempt.outcome}: ${attempt.reason}`, {
-      outcome: attempt.outcome,
-      attempt: attempt.number,
-    });
+    this.#events.emit(
+      'attempt_ended',
+      names(task),
+      `attempt ${attempt.number} ended as ${attempt.outcome}: ${attempt.reason}`,
+      {
+        outcome: attempt.outcome,
+        attempt: attempt.number,
+      },
+    );
     store.updateTask(task.id, { spent });
     const mayRetry = rule.retry && spent < definition.maxAttempts && attempt.stop_cause !== 'cancelled';
-    if (!mayRetry) return this.#end({ ...task, spent }, attempt.outcome, attempt.reason);
+    if (!mayRetry) {
+      this.#end({ ...task, spent }, attempt.outcome, attempt.reason);
+      return;
+    }
     store.updateTask(task.id, {
       state: 'queued',
       reason: `runs again: attempt ${attempt.number} ended as ${attempt.outcome}`,
       not_before_ms: clock.now() + retryDelay(rule),
+      memory_estimate: Math.round(task.memory_estimate * (rule.change === 'more_memory' ? MORE_MEMORY : 1)),
       memory_factor: task.memory_factor * (rule.change === 'more_memory' ? MORE_MEMORY : 1),
     });
     this.#events.emit('task_queued', names(task), `queued again after ${attempt.outcome}`);
@@ -275,36 +326,54 @@ export class Fleet {
       if (!plan || plan.ended_ms !== null) continue;
       store.updatePlan(id, { ended_ms: clock.now() });
       const ok = now.filter((task) => task.outcome && outcomeRule(task.outcome).success).length;
-      this.#events.emit('plan_ended', { plan: plan.name }, `${ok} of ${now.length} tasks succeeded`, { ok, tasks: now.length });
+      this.#events.emit('plan_ended', { plan: plan.name }, `${ok} of ${now.length} tasks succeeded`, {
+        ok,
+        tasks: now.length,
+      });
     }
   }
 
-  #sleepUntil(wakeAtMs: number | null, now: number): void {
+  /** Somebody waits for a time, or for memory that no event tells of: looks again then. */
+  #sleep(tasks: readonly TaskWithPlan[], somebodyWaits: boolean): void {
     clearTimeout(this.#wake);
-    if (wakeAtMs === null) return;
-    this.#wake = setTimeout(() => this.poke(), Math.min(Math.max(wakeAtMs - now, 50), 60_000));
+    if (!somebodyWaits) return;
+    const now = this.#services.clock.now();
+    const times = tasks.flatMap((task) =>
+      task.state === 'queued' && task.not_before_ms !== null ? [task.not_before_ms - now] : [],
+    );
+    const wait = Math.min(LOOK_AGAIN_MS, ...times.filter((ms) => ms > 0));
+    this.#wake = setTimeout(() => this.poke(), Math.max(wait, 20));
   }
 }
 
-function queuedTask(task: TaskWithPlan, tasks: readonly TaskWithPlan[], plan: Plan): QueuedTask {
+function queuedTask(
+  task: TaskWithPlan,
+  ref: string,
+  plan: Plan,
+  dependency: (name: string) => DependencyState,
+): QueuedTask {
   const definition = JSON.parse(task.definition_json) as TaskDefinition;
-  const siblings = new Map(tasks.filter((other) => other.plan_id === task.plan_id).map((other) => [other.name, other]));
   return {
-    ref: String(task.id),
-    name: task.name,
+    ref,
     plan: String(plan.id),
-    maxParallelOfPlan: plan.max_parallel,
     strategy: plan.strategy,
-    state: task.state,
-    outcome: task.outcome,
     class: task.class,
     priority: definition.priority,
     submittedMs: task.submitted_ms,
-    position: task.position,
-    notBeforeMs: task.not_before_ms,
-    dependsOn: definition.dependsOn.map((name) => String(siblings.get(name)?.id ?? name)),
-    memoryEstimateBytes: null,
+    sequence: task.plan_id * 100_000 + task.position,
+    dependencies: definition.dependsOn.map(dependency),
+    memoryEstimateBytes: task.memory_estimate,
+    ...(task.not_before_ms === null ? {} : { notBefore: { atMs: task.not_before_ms, why: task.reason } }),
   };
+}
+
+/** `plan/task` of each; where two repositories have the same, the repository comes first. */
+function uniqueNames(tasks: readonly TaskWithPlan[]): Map<number, string> {
+  const counts = new Map<string, number>();
+  for (const task of tasks) counts.set(refOf(task), (counts.get(refOf(task)) ?? 0) + 1);
+  return new Map(
+    tasks.map((task) => [task.id, counts.get(refOf(task)) === 1 ? refOf(task) : `${task.repository}:${refOf(task)}`]),
+  );
 }
 
 function names(task: TaskWithPlan): { ref: string; plan: string } {

@@ -45,7 +45,8 @@ export class Providers {
   /** A provider that was made before; throws `level_unavailable` otherwise. */
   get(level: Level): SandboxProvider {
     const provider = this.#made.get(level);
-    if (!provider) throw new DroverError('level_unavailable', `level '${level}' is not available`, 'Run `drover doctor`.');
+    if (!provider)
+      throw new DroverError('level_unavailable', `level '${level}' is not available`, 'Run `drover doctor`.');
     return provider;
   }
 

@@ -13,7 +13,8 @@ export function refOf(task: TaskWithPlan): string {
 export function findTask(store: Store, ref: string): TaskWithPlan {
   const { repository, rest } = split(ref);
   const matches = (task: TaskWithPlan) =>
-    (refOf(task) === rest || task.name === rest) && (repository === null || nameOf(store, task.repository) === repository);
+    (refOf(task) === rest || task.name === rest) &&
+    (repository === null || nameOf(store, task.repository) === repository);
   const open = store.tasks().filter(matches);
   const found = open.length > 0 ? open : store.tasks({ all: true }).filter(matches);
   const exact = found.filter((task) => refOf(task) === rest);

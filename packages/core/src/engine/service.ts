@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type * as z from 'zod';
+import { findAgent } from '../agents/index.ts';
 import type * as c from '../api/contract.ts';
 import { API_VERSION } from '../api/contract.ts';
 import { attemptRef } from '../attempts/context.ts';
@@ -12,8 +14,8 @@ import type { TaskDefinition } from '../tasks/definition.ts';
 import { outcomeRule } from '../tasks/outcomes.ts';
 import { deleteTaskRefs, diff, isMerged, type Repository } from '../worktrees/index.ts';
 import type { EventLog } from './events.ts';
-import type { Fleet } from './fleet.ts';
 import { listExecLogs } from './exec-logs.ts';
+import type { Fleet } from './fleet.ts';
 import { readMachine } from './machine.ts';
 import type { Providers } from './providers.ts';
 import { findTask, findTasks, refOf } from './refs.ts';
@@ -94,6 +96,7 @@ export class EngineService {
           counts: countStates(tasks.filter((task) => task.plan_id === plan.id)),
         })),
       tasks: tasks.map((task) => this.#view(task)),
+      lastEvent: store.lastEventSeq(),
       slots: { used: fleet.activeCount, max: fleet.maxParallel },
       machine: await readMachine(),
     };
@@ -147,11 +150,11 @@ export class EngineService {
       attempt: attempt.id,
       directory: dir,
       stdout: join(dir, 'stdout.log'),
-      stderr: agent === 'command' ? null : join(dir, 'stderr.log'),
+      stderr: existsSync(join(dir, 'stderr.log')) ? join(dir, 'stderr.log') : null,
       exec: await listExecLogs(exec),
       live: attempt.state === 'running',
       tty: false,
-      format: agent === 'claude' ? 'claude-stream-json' : 'text',
+      format: findAgent(agent).logFormat,
     };
   }
 
@@ -174,7 +177,11 @@ export class EngineService {
 
   async #checkRemovable(task: TaskWithPlan, unmerged: boolean): Promise<void> {
     if (task.state === 'queued' || task.state === 'active') {
-      throw new DroverError('task_open', `${refOf(task)} is ${task.state}`, `Stop it first: \`drover stop ${refOf(task)}\`.`);
+      throw new DroverError(
+        'task_open',
+        `${refOf(task)} is ${task.state}`,
+        `Stop it first: \`drover stop ${refOf(task)}\`.`,
+      );
     }
     if (task.result === null || unmerged) return;
     const repository = await this.#parts.repositoryOf(task.repository);
@@ -213,7 +220,9 @@ function pickAttempt(store: Store, task: TaskWithPlan, number: number | undefine
   if (found) return found;
   throw new DroverError(
     'no_such_attempt',
-    number === undefined ? `${refOf(task)} was not started yet: ${task.reason}` : `${refOf(task)} has no attempt ${number}`,
+    number === undefined
+      ? `${refOf(task)} was not started yet: ${task.reason}`
+      : `${refOf(task)} has no attempt ${number}`,
     `See \`drover status ${refOf(task)}\`.`,
   );
 }

@@ -1,11 +1,10 @@
 import type { AgentReport, Usage } from '../agents/types.ts';
 import type { AttemptView, TaskDetail, TaskView } from '../api/contract.ts';
-import type { SandboxStats } from '../sandbox/types.ts';
 import { attemptPaths } from '../attempts/paths.ts';
+import type { SandboxStats } from '../sandbox/types.ts';
 import type { Attempt, TaskWithPlan } from '../store/index.ts';
-import type { TaskDefinition } from '../tasks/definition.ts';
+import type { Level, TaskDefinition } from '../tasks/definition.ts';
 import type { Limits } from '../tasks/limits.ts';
-import type { Level } from '../tasks/definition.ts';
 import { refOf } from './refs.ts';
 
 /** What is known of a task beyond its records, while it runs. */
@@ -59,7 +58,12 @@ export function taskView(
   };
 }
 
-export function taskDetail(view: TaskView, task: TaskWithPlan, attempts: readonly Attempt[], stateDir: string): TaskDetail {
+export function taskDetail(
+  view: TaskView,
+  task: TaskWithPlan,
+  attempts: readonly Attempt[],
+  stateDir: string,
+): TaskDetail {
   const definition = JSON.parse(task.definition_json) as TaskDefinition;
   return {
     ...view,

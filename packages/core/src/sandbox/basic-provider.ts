@@ -1,11 +1,11 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startBasicKeeper } from '@drover/helper';
+import { roleDir } from '../attempts/paths.ts';
+import { DroverError } from '../shared/errors.ts';
 import type { Level } from '../tasks/definition.ts';
 import type { LimitKey } from '../tasks/limits.ts';
 import { LIMIT_KEYS } from '../tasks/limits.ts';
-import { DroverError } from '../shared/errors.ts';
-import { roleDir } from '../attempts/paths.ts';
 import { KeptSandbox, keeperSpec, startError } from './kept-sandbox.ts';
 import { processTree } from './process-tree.ts';
 import type { CreateSpec, Sandbox, SandboxProvider, SandboxRole, SandboxStats, StartSpec } from './types.ts';
@@ -79,7 +79,7 @@ class BasicSandbox extends KeptSandbox {
     try {
       await startBasicKeeper({ dir, ...keeperSpec(spec) });
     } catch (error) {
-      throw startError(error);
+      throw startError(error, spec.argv);
     }
   }
 

@@ -7,7 +7,15 @@ import type { Level } from '../tasks/definition.ts';
 import type { LimitKey, Limits } from '../tasks/limits.ts';
 import { helperLimits, LIMIT_OF_HELPER_KEY } from './helper-limits.ts';
 import { KeptSandbox, keeperSpec, startError } from './kept-sandbox.ts';
-import type { AgentIdentity, CreateSpec, Sandbox, SandboxProvider, SandboxRole, SandboxStats, StartSpec } from './types.ts';
+import type {
+  AgentIdentity,
+  CreateSpec,
+  Sandbox,
+  SandboxProvider,
+  SandboxRole,
+  SandboxStats,
+  StartSpec,
+} from './types.ts';
 
 /**
  * Level `enhanced`: the privileged helper makes groups, namespaces and mounts; all else goes through the keeper. The helper may be
@@ -104,7 +112,7 @@ class EnhancedSandbox extends KeptSandbox {
       const helper = await this.#connection.get();
       await helper.spawn({ sandbox: this.ref, dir, hostname: spec.hostname, mounts: spec.mounts, ...keeperSpec(spec) });
     } catch (error) {
-      throw startError(error);
+      throw startError(error, spec.argv);
     }
   }
 
@@ -155,19 +163,22 @@ class HelperConnection {
   }
 
   get(): Promise<HelperClient> {
-    this.#client ??= HelperClient.connect(this.#socket).then(
-      (client) => {
-        client.closed.then(() => {
-          this.#client = undefined;
-        });
-        return client;
-      },
-      (error) => {
+    const open = this.#client ?? this.#open();
+    this.#client = open;
+    return open;
+  }
+
+  async #open(): Promise<HelperClient> {
+    try {
+      const client = await HelperClient.connect(this.#socket);
+      void client.closed.then(() => {
         this.#client = undefined;
-        throw helperFailure(error);
-      },
-    );
-    return this.#client;
+      });
+      return client;
+    } catch (error) {
+      this.#client = undefined;
+      throw helperFailure(error);
+    }
   }
 
   close(): void {

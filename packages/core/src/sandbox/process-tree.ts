@@ -44,7 +44,10 @@ async function readFacts(pid: number): Promise<ProcessFacts | null> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   if (text === null) return null;
   // The name may hold blanks and brackets: the fields begin after the last bracket, at number 3.
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ').map(Number);
+  const fields = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
   const [utime, stime, cutime, cstime] = [fields[11]!, fields[12]!, fields[13]!, fields[14]!];
   return {
     parent: fields[1]!,

@@ -10,14 +10,14 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE plans (
     id INTEGER PRIMARY KEY, repository TEXT NOT NULL REFERENCES repositories(key), name TEXT NOT NULL,
     level TEXT NOT NULL, level_reason TEXT NOT NULL, base TEXT NOT NULL, max_parallel INTEGER NOT NULL,
-    strategy TEXT NOT NULL, env_json TEXT NOT NULL, submitted_ms INTEGER NOT NULL, ended_ms INTEGER,
+    strategy TEXT NOT NULL, keep_worktrees TEXT NOT NULL, env_json TEXT NOT NULL, submitted_ms INTEGER NOT NULL, ended_ms INTEGER,
     UNIQUE (repository, name)
   ) STRICT;
   CREATE TABLE tasks (
     id INTEGER PRIMARY KEY, plan_id INTEGER NOT NULL REFERENCES plans(id) ON DELETE CASCADE, name TEXT NOT NULL,
     position INTEGER NOT NULL, definition_json TEXT NOT NULL, fingerprint TEXT NOT NULL, class TEXT NOT NULL,
     state TEXT NOT NULL, outcome TEXT, reason TEXT NOT NULL, submitted_ms INTEGER NOT NULL, started_ms INTEGER,
-    ended_ms INTEGER, spent INTEGER NOT NULL, not_before_ms INTEGER, memory_factor REAL NOT NULL,
+    ended_ms INTEGER, spent INTEGER NOT NULL, not_before_ms INTEGER, memory_factor REAL NOT NULL, memory_estimate INTEGER NOT NULL,
     result TEXT, branch TEXT, commits INTEGER,
     UNIQUE (plan_id, name)
   ) STRICT;

@@ -1,5 +1,5 @@
 import type { Generated } from 'kysely';
-import type { Level, TaskClass } from '../tasks/definition.ts';
+import type { KeepWorktrees, Level, Strategy, TaskClass } from '../tasks/definition.ts';
 import type { Outcome } from '../tasks/outcomes.ts';
 import type { AttemptState, TaskState } from '../tasks/states.ts';
 
@@ -27,7 +27,8 @@ export interface PlanRow {
   level_reason: string;
   base: string;
   max_parallel: number;
-  strategy: string;
+  strategy: Strategy;
+  keep_worktrees: KeepWorktrees;
   /** Allow-listed environment of the submission. */
   env_json: string;
   submitted_ms: number;
@@ -53,6 +54,8 @@ export interface TaskRow {
   not_before_ms: number | null;
   /** Factor on the memory limit of the next attempt. */
   memory_factor: number;
+  /** Bytes that admission expects it to use. */
+  memory_estimate: number;
   result: string | null;
   branch: string | null;
   commits: number | null;

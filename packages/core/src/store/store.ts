@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import type { FleetEvent } from '../api/contract.ts';
-import { EVENT_KINDS } from '../api/contract.ts';
+import type { EVENT_KINDS, FleetEvent } from '../api/contract.ts';
 import { Database } from './database.ts';
 import type { AttemptRow, PlanRow, RepositoryRow, TaskRow } from './schema.ts';
 

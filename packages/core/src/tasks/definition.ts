@@ -1,10 +1,17 @@
-import type { Limits } from './limits.ts';
+import type { LimitKey, Limits } from './limits.ts';
 
 export const TASK_CLASSES = ['realtime', 'interactive', 'batch'] as const;
 export type TaskClass = (typeof TASK_CLASSES)[number];
 
 export const LEVELS = ['basic', 'enhanced', 'full'] as const;
 export type Level = (typeof LEVELS)[number];
+
+export const STRATEGIES = ['priority_based', 'fifo', 'fair', 'shortest_first'] as const;
+export type Strategy = (typeof STRATEGIES)[number];
+
+/** Which worktrees stay after their attempt. Their content is in a snapshot in any case. */
+export const KEEP_WORKTREES = ['never', 'failed', 'always'] as const;
+export type KeepWorktrees = (typeof KEEP_WORKTREES)[number];
 
 /** Words for priorities; a plan may also give a number from 0 (last) to 100 (first). */
 export const PRIORITIES = { high: 75, medium: 50, low: 25 } as const;
@@ -29,10 +36,15 @@ export interface TaskDefinition {
   /** `changes`: without a commit or a change the outcome is `no_changes`. */
   expects: 'changes' | 'none';
   limits: Limits;
+  /** Limits that somebody asked for, as against shipped defaults: those must be enforced or refused. */
+  limitsAsked: LimitKey[];
   oom: 'kill' | 'tolerate';
   /** Milliseconds; null is no limit. */
   timeoutWallMs: number | null;
   timeoutIdleMs: number | null;
+  /** For each command of `setup`, and for `verify`. Milliseconds; null is no limit. */
+  timeoutSetupMs: number | null;
+  timeoutVerifyMs: number | null;
   /** Time between SIGTERM and the kill, milliseconds. */
   graceMs: number;
   /** A revision to start from; absent: the plan's base, or the merge of the dependencies' results. */
@@ -59,6 +71,7 @@ export interface PlanDefinition {
   level?: Level;
   maxParallelAgents: number;
   maxQueueSize: number;
-  strategy: 'priority_based' | 'fifo' | 'fair' | 'shortest_first';
+  strategy: Strategy;
+  keepWorktrees: KeepWorktrees;
   warnings: string[];
 }

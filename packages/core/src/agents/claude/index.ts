@@ -1,0 +1,2 @@
+export { claudeAdapter } from './adapter.ts';
+export { renderClaudeLine } from './render.ts';

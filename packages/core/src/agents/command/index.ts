@@ -1,0 +1,1 @@
+export { commandAdapter } from './adapter.ts';

@@ -1,0 +1,11 @@
+export { diff } from './diff.ts';
+export { GitError, git } from './git.ts';
+export type { InsideExec } from './inside.ts';
+export { commitLeftovers } from './leftovers.ts';
+export { type MergeResult, mergeResults } from './merge.ts';
+export { fileAt, openRepository, openRepositoryAt, type Repository, resolveBase } from './repository.ts';
+export { deleteTaskRefs, isMerged, refOid, setResult, snapshotRef } from './results.ts';
+export { prepareShadow, type WorktreeLayout } from './shadow.ts';
+export { snapshotWorktree } from './snapshot.ts';
+export { cleanQuarantines, type TakenOver, takeOver } from './take-over.ts';
+export { createWorktree, removeWorktree, type Worktree } from './worktree.ts';

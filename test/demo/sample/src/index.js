@@ -1,0 +1,9 @@
+exports.parseCsv = require('./parse-csv');
+exports.mean = require('./mean');
+exports.median = require('./median');
+exports.deviation = require('./deviation');
+exports.histogram = require('./histogram');
+exports.correlation = require('./correlation');
+exports.groupBy = require('./group-by');
+exports.formatTable = require('./format-table');
+exports.summary = require('./summary');

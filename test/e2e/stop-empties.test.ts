@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { plan, task } from '../support/plans.ts';
+import { processes } from '../support/proc.ts';
+import { useWorld } from '../support/use-world.ts';
+import { isRoot } from '../support/world.ts';
+
+const world = useWorld();
+const DAEMONS = 20;
+
+/** Each daemon forks twice, takes a session of its own and ignores every polite signal. */
+const STUBBORN = `
+  import os, signal, sys, time
+  for number in range(${DAEMONS}):
+      if os.fork() == 0:
+          os.setsid()
+          if os.fork() == 0:
+              for ignored in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+                  signal.signal(ignored, signal.SIG_IGN)
+              open(f"up-{number}", "w").close()
+              while True: time.sleep(60)
+          os._exit(0)
+  signal.signal(signal.SIGTERM, signal.SIG_IGN)
+  while True: time.sleep(60)
+`.replace(/^ {2}/gm, '');
+
+const stubborn = () =>
+  processes().filter((p) => p.command.includes('stubborn-daemon.py') && p.cgroups.includes(world().mark));
+
+test.runIf(isRoot)(
+  'stop empties a sandbox of twenty double-forked daemons that ignore SIGTERM within 100 ms',
+  async () => {
+    const repository = await world().repository({ content: { 'stubborn-daemon.py': STUBBORN } });
+    const running = world().run(plan('stubborn', [task('daemons', 'exec python3 stubborn-daemon.py')]), { repository });
+    await expect.poll(() => stubborn().length, { timeout: 30_000, interval: 50 }).toBe(DAEMONS + 1);
+
+    const watched = watchUntilEmpty();
+    const stopped = await world().drover(repository.path, ['stop', 'stubborn/daemons', '--grace', '0']);
+    const emptied = await watched;
+
+    expect(stopped.exitCode).toBe(0);
+    expect(stubborn()).toEqual([]);
+    console.log(`stop: ${DAEMONS + 1} processes gone in ${emptied.toFixed(1)} ms, first death to last`);
+    expect(emptied).toBeLessThanOrEqual(100);
+    await running;
+    expect((await world().task('stubborn/daemons')).outcome).toBe('cancelled');
+  },
+);
+
+/**
+ * Reads the groups' own process lists as fast as it can: milliseconds from the first daemon missing to the last gone. The
+ * command's own start-up (a Node process) is not the sandbox's.
+ */
+async function watchUntilEmpty(): Promise<number> {
+  const group = agentGroup();
+  const full = population(group);
+  let first: number | undefined;
+  const deadline = performance.now() + 20_000;
+  while (performance.now() < deadline) {
+    const now = population(group);
+    if (first === undefined && now < full) first = performance.now();
+    if (now === 0) return performance.now() - (first ?? performance.now());
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  throw new Error(`${population(group)} processes are still in ${group}`);
+}
+
+function population(group: string): number {
+  try {
+    return readFileSync(join(group, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).length;
+  } catch {
+    return 0;
+  }
+}
+
+/** The cgroup directory that the daemons are in, in whichever hierarchy has a group of their own. */
+function agentGroup(): string {
+  const line = stubborn()[0]!
+    .cgroups.split('\n')
+    .find((each) => each.includes(world().mark))!;
+  const [, controllers, path] = line.match(/^\d+:([^:]*):(.*)$/)!;
+  const roots = controllers === '' ? ['/sys/fs/cgroup/unified', '/sys/fs/cgroup'] : [`/sys/fs/cgroup/${controllers}`];
+  const found = roots.map((root) => join(root, path!)).find((directory) => exists(directory));
+  if (!found) throw new Error(`no directory for ${line}`);
+  return found;
+}
+
+function exists(directory: string): boolean {
+  try {
+    return readdirSync(directory).includes('cgroup.procs');
+  } catch {
+    return false;
+  }
+}
