@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { KeeperClient, KeeperError, keeperBinary, readExitRecord, specRecords, startBasicKeeper } from './index.ts';
+import { encodeRecords } from './records.ts';
 import {
   alive,
   cpuTicks,
@@ -14,9 +16,7 @@ import {
   sleep,
   specOf,
   startAgent,
-} from '../test-support/keeper-world.ts';
-import { KeeperClient, KeeperError, keeperBinary, readExitRecord, specRecords, startBasicKeeper } from './index.ts';
-import { encodeRecords } from './records.ts';
+} from './testing/keeper-world.ts';
 
 const world = keeperWorld();
 const DAEMON = `setsid sh -c 'trap "" TERM INT HUP; (trap "" TERM; while :; do sleep 1000; done) & while :; do sleep 1000; done' &`;

@@ -2,18 +2,19 @@ import { createHash } from 'node:crypto';
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { describe, expect, it } from 'vitest';
+import { KeeperClient } from './index.ts';
 import {
   alive,
   collect,
   execSpec,
   keeperWorld,
+  limitKb,
   processesIn,
   rssKb,
   sh,
   sleep,
   startAgent,
-} from '../test-support/keeper-world.ts';
-import { KeeperClient } from './index.ts';
+} from './testing/keeper-world.ts';
 
 const world = keeperWorld();
 const exec = (script: string, more = {}) => KeeperClient.exec(world.dir, execSpec(world, sh(script), more));
@@ -58,7 +59,7 @@ describe('exec', () => {
     await Promise.all([pipeline(stream, child.stdin), reading]);
     expect(await child.result).toMatchObject({ code: 0 });
     expect(back.digest('hex')).toBe(hash());
-    expect(rssKb(world.pids[0]!, 'VmHWM')).toBeLessThan(3072);
+    expect(rssKb(world.pids[0]!, 'VmHWM')).toBeLessThan(limitKb(3072));
     console.log(`200 MB both ways: ${Date.now() - begun} ms`);
   });
 
@@ -66,7 +67,7 @@ describe('exec', () => {
     await startAgent(world, sh('sleep 1000'));
     const child = await exec('head -c 50000000 /dev/zero; echo done >&2');
     await sleep(500);
-    expect(rssKb(world.pids[0]!)).toBeLessThan(3072);
+    expect(rssKb(world.pids[0]!)).toBeLessThan(limitKb(3072));
     expect(child.stderr.readableLength).toBe(0);
     let length = 0;
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) length += chunk.length;
@@ -82,7 +83,7 @@ describe('exec', () => {
     const writing = pipeline(source, child.stdin);
     await sleep(400);
     expect(child.stdin.writableLength + source.readableLength).toBeLessThan(400 * 65536);
-    expect(rssKb(world.pids[0]!)).toBeLessThan(3072);
+    expect(rssKb(world.pids[0]!)).toBeLessThan(limitKb(3072));
     await writing;
     expect(String(await collect(child.stdout)).trim()).toBe(String(400 * 65536));
   });

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { execSpec, keeperWorld, processesIn, sh, startAgent, startAsUser } from '../test-support/keeper-world.ts';
 import { KeeperClient } from './index.ts';
+import { execSpec, keeperWorld, processesIn, sh, startAgent, startAsUser } from './testing/keeper-world.ts';
 
 const world = keeperWorld();
 const log = (): Promise<string> => readFile(join(world.dir, 'stdout.log'), 'utf8');

@@ -1,18 +1,19 @@
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { decodeRecords, encodeRecords, getRecord, KeeperClient, type RecordList } from './index.ts';
+import { encodeFrame, FrameReader } from './keeper-frames.ts';
 import {
   alive,
   cpuTicks,
   keeperWorld,
+  limitKb,
   rawConnection,
   rssKb,
   sh,
   sleep,
   startAgent,
-} from '../test-support/keeper-world.ts';
-import { decodeRecords, encodeRecords, getRecord, KeeperClient, type RecordList } from './index.ts';
-import { encodeFrame, FrameReader } from './keeper-frames.ts';
+} from './testing/keeper-world.ts';
 
 const world = keeperWorld();
 
@@ -109,7 +110,7 @@ describe('nonsense', () => {
     );
     for (const socket of open) socket.destroy();
     expect(world.pids.every(alive)).toBe(true);
-    expect(rssKb(world.pids[0]!)).toBeLessThan(4096);
+    expect(rssKb(world.pids[0]!)).toBeLessThan(limitKb(4096));
     await sleep(300);
     const before = cpuTicks(world.pids[0]!);
     await sleep(300);
@@ -123,7 +124,7 @@ describe('memory', () => {
     await KeeperClient.status(world.dir);
     const [keeper, init] = world.pids.map((pid) => [rssKb(pid), rssKb(pid, 'RssAnon')]);
     console.log(`keeper: ${keeper![0]} KiB, ${keeper![1]} its own; init: ${init![0]} KiB, ${init![1]} its own`);
-    expect(keeper![0]).toBeLessThan(process.env.DROVER_LIBEXEC?.includes('sanitize') ? 100_000 : 1500);
-    expect(init![0]).toBeLessThan(process.env.DROVER_LIBEXEC?.includes('sanitize') ? 100_000 : 1500);
+    expect(keeper![0]).toBeLessThan(limitKb(1500));
+    expect(init![0]).toBeLessThan(limitKb(1500));
   });
 });

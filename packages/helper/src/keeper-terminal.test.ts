@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { collect, execSpec, keeperWorld, node, sh, sleep, startAgent } from '../test-support/keeper-world.ts';
 import { KeeperClient } from './index.ts';
+import { collect, execSpec, keeperWorld, node, sh, sleep, startAgent } from './testing/keeper-world.ts';
 
 const world = keeperWorld();
 const log = (): Promise<string> => readFile(join(world.dir, 'stdout.log'), 'utf8');

@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { alive, node, sh } from '../test-support/keeper-world.ts';
 import { keeperBinary } from './index.ts';
+import { alive, node, sh } from './testing/keeper-world.ts';
 
 let dir: string;
 
