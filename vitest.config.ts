@@ -9,8 +9,11 @@ export default defineConfig({
     setupFiles: ['test/support/setup-file.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 10_000 } },
     fileParallelism: true,
     maxWorkers: 2,
     pool: 'forks',
+    // Its own exports have a condition `source` too, which is TypeScript that node cannot load from there.
+    server: { deps: { inline: ['eventsource', /@modelcontextprotocol\/client/] } },
   },
 });

@@ -48,8 +48,8 @@ describe('a plan of twenty tasks on three thousand files', () => {
     expect(result.exitCode, result.stderr).toBe(1);
   });
 
-  test('leaves one branch for every task that changed something and succeeded', async () => {
-    const made = [...LEAVES, ...JOINS, 'summit', 'codemod'].map((id) => `drover/twenty/${id}`);
+  test('leaves one branch for every task that succeeded', async () => {
+    const made = [...LEAVES, ...JOINS, 'summit', 'codemod', 'count'].map((id) => `drover/twenty/${id}`);
     expect(await repository.branches()).toEqual(made.sort());
   });
 

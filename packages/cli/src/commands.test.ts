@@ -197,7 +197,7 @@ test('status and ls for people', async () => {
   });
   const { stdout } = await world.run(['status']);
   expect(stdout).toContain('1 of at most 4');
-  expect(stdout).toMatch(/demo\/a +command +running +1m05s +300 MiB \/ 2\.0 GiB +1\.5s +reads src\/main\.ts/);
+  expect(stdout).toMatch(/demo\/a +command +running +1m05s +300 MB \/ 2 GB +1\.5s +reads src\/main\.ts/);
   expect((await world.run(['ls', '-q'])).stdout).toBe('demo/a\n');
 });
 

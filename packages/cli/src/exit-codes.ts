@@ -19,8 +19,11 @@ export type ExitName = keyof typeof EXIT_CODES;
 const BY_ERROR: ReadonlyArray<readonly [ExitName, readonly string[]]> = [
   ['failed', ['wait_timeout']],
   ['unreachable', ['engine_', 'socket_path_too_long']],
-  ['notFound', ['no_such_', 'no_attempt', 'no_log', 'not_a_repository', 'no_repository', 'not_found']],
-  ['usage', ['usage', 'bad_', 'plan_', 'config_', 'invalid_', 'ambiguous_']],
+  [
+    'notFound',
+    ['no_such_', 'no_attempt', 'no_log', 'no_commits_yet', 'not_a_repository', 'no_repository', 'not_found'],
+  ],
+  ['usage', ['usage', 'bad_', 'plan_', 'config_', 'invalid_', 'unit_invalid', 'ambiguous_']],
   [
     'refused',
     [
@@ -32,6 +35,7 @@ const BY_ERROR: ReadonlyArray<readonly [ExitName, readonly string[]]> = [
       'task_active',
       'queue_full',
       'agent_',
+      'helper_',
       'not_permitted',
       'not_live',
       'no_tty',

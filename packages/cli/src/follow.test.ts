@@ -14,7 +14,7 @@ afterEach(() => world.dispose());
 const start = (ref: string) => {
   const running = { state: 'active', attemptState: 'running', startedMs: Date.now(), elapsedMs: 1000 } as const;
   world.engine.put(ref, { ...running, memoryBytes: 5e7, activity: 'thinks' });
-  world.engine.emit('attempt_running', ref, `${ref} runs`);
+  world.engine.emit('attempt_running', ref, 'runs');
 };
 const end = (ref: string, outcome: 'ok' | 'verify_failed' = 'ok') => {
   const branch = `drover/${ref}`;
@@ -31,20 +31,20 @@ const end = (ref: string, outcome: 'ok' | 'verify_failed' = 'ok') => {
     commits: 2,
     branch,
   });
-  world.engine.emit('task_ended', ref, `${ref} ended: ${outcome}`);
+  world.engine.emit('task_ended', ref, `ended: ${outcome}`);
 };
 const twoTasks = () => {
   world.engine.onSubmit = () => {
     world.engine.put('demo/a');
     world.engine.put('demo/b');
-    world.engine.emit('task_queued', 'demo/a', 'demo/a waits');
+    world.engine.emit('task_queued', 'demo/a', 'waits');
   };
 };
 
 test('run in a pipe: level first, a line an event, the final table, exit 0', async () => {
   twoTasks();
   const run = world.start(['run', 'demo.yaml']);
-  await run.until('demo/a waits');
+  await run.until('demo/a  waits');
   start('demo/a');
   end('demo/a');
   end('demo/b');
@@ -54,20 +54,20 @@ test('run in a pipe: level first, a line an event, the final table, exit 0', asy
   expect(stderr).toBe('');
   expect(lines[0]).toBe("enhanced: the helper answers. The network is the host's.");
   expect(lines[1]).toBe('demo: 2 tasks, from aaaaaaaaaa');
-  expect(lines).toContainEqual(expect.stringMatching(/^\d\d:\d\d:\d\d {2}demo\/a runs$/));
-  expect(lines).toContainEqual(expect.stringContaining('demo/b ended: ok'));
+  expect(lines).toContainEqual(expect.stringMatching(/^\d\d:\d\d:\d\d {2}demo\/a {2}runs$/));
+  expect(lines).toContainEqual(expect.stringContaining('demo/b  ended: ok'));
   expect(stdout).toMatch(/TASK +OUTCOME +TIME +PEAK MEM +CPU +COMMITS +BRANCH/);
-  expect(lines.at(-1)).toMatch(/^demo\/b +ok +1m01s +191 MiB +5\.0s +2 +drover\/demo\/b$/);
+  expect(lines.at(-1)).toMatch(/^demo\/b +ok +1m01s +190\.7 MB +5\.0s +2 +drover\/demo\/b$/);
   expect(stdout).not.toContain('\u001b');
 });
 
 test('a task without success: exit 1, why, and what to do', async () => {
   twoTasks();
   const run = world.start(['run', 'demo.yaml']);
-  await run.until('demo/a waits');
+  await run.until('demo/a  waits');
   end('demo/a', 'verify_failed');
   world.engine.put('demo/b', { state: 'blocked', reason: 'demo/a did not succeed.' });
-  world.engine.emit('task_blocked', 'demo/b', 'demo/b is blocked');
+  world.engine.emit('task_blocked', 'demo/b', 'is blocked');
   const { code, stdout } = await run.result;
   expect(code).toBe(1);
   expect(stdout).toContain('demo/a: npm test failed with 1.');
@@ -78,7 +78,7 @@ test('a task without success: exit 1, why, and what to do', async () => {
 test('run --json is one JSON value a line', async () => {
   twoTasks();
   const run = world.start(['run', 'demo.yaml', '--json']);
-  await run.until('demo/a waits');
+  await run.until('waits');
   end('demo/a');
   end('demo/b');
   const { code, stdout, stderr } = await run.result;
@@ -88,14 +88,14 @@ test('run --json is one JSON value a line', async () => {
     .map((line) => JSON.parse(line));
   expect([code, stderr]).toEqual([0, '']);
   expect(values[0].submitted.plan).toBe('demo');
-  expect(values[1].event.text).toBe('demo/a waits');
+  expect(values[1].event.text).toBe('waits');
   expect(values.at(-1).result).toMatchObject({ ok: true, tasks: [{ ref: 'demo/a' }, { ref: 'demo/b' }] });
 });
 
 test.each(['SIGINT', 'SIGTERM'] as const)('%s leaves: exit 130, agents go on, how to find them', async (signal) => {
   twoTasks();
   const run = world.start(['run', 'demo.yaml']);
-  await run.until('demo/a waits');
+  await run.until('demo/a  waits');
   run.child.kill(signal);
   const { code, stderr } = await run.result;
   expect(code).toBe(130);
@@ -148,8 +148,9 @@ test('wait: all that is open, exit by outcome', async () => {
   world.engine.put('old/c', { state: 'ended', outcome: 'verify_failed' });
   world.engine.emit('task_queued', 'demo/a', 'long ago');
   const wait = world.start(['wait']);
-  setTimeout(() => start('demo/a'), 300);
-  await wait.until('demo/a runs');
+  await world.engine.whenFollowed();
+  start('demo/a');
+  await wait.until('demo/a  runs');
   end('demo/a');
   end('other/b', 'verify_failed');
   const { code, stdout } = await wait.result;
@@ -162,7 +163,8 @@ test('wait --any ends with the first; --timeout gives up', async () => {
   world.engine.put('demo/a');
   world.engine.put('demo/b');
   const any = world.start(['wait', 'demo/', '--any', '--json']);
-  setTimeout(() => end('demo/b'), 300);
+  await world.engine.whenFollowed();
+  end('demo/b');
   expect(JSON.parse((await any.result).stdout)).toMatchObject({ ok: true, tasks: [{ ref: 'demo/b' }] });
   const timed = await world.run(['wait', 'demo/a', '--timeout', '300ms', '--json']);
   expect(timed.code).toBe(1);
@@ -172,7 +174,7 @@ test('wait --any ends with the first; --timeout gives up', async () => {
 test('an engine that is shut down under a run: exit 3, agents go on', async () => {
   twoTasks();
   const run = world.start(['run', 'demo.yaml']);
-  await run.until('demo/a waits');
+  await run.until('demo/a  waits');
   await world.run(['down', '--force']);
   const { code, stderr } = await run.result;
   expect(code).toBe(3);

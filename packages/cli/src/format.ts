@@ -1,18 +1,10 @@
+import { formatBytes } from '@drover/core/client';
+
 /** Figures for people, all in one place. */
 
-const BINARY = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
-
-/** `1.4 GiB`; a dash for null. */
+/** `1.4 GB`, in units of 1024 as everywhere; a dash for null. */
 export function bytes(n: number | null | undefined): string {
-  if (n === null || n === undefined) return '-';
-  let value = n;
-  let unit = 0;
-  while (value >= 1023.5 && unit < BINARY.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  const digits = unit === 0 || value >= 99.95 ? 0 : 1;
-  return `${value.toFixed(digits)} ${BINARY[unit]}`;
+  return n === null || n === undefined ? '-' : formatBytes(n);
 }
 
 /** `0.4s`, `12s`, `3m05s`, `2h10m`, `3d04h`; a dash for null. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { drained } from './output.ts';
 import { INTERRUPTED } from './print-error.ts';
 import { runCli } from './program.ts';
 
@@ -21,6 +22,25 @@ for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 }
 
+/** It may have been removed under the shell; only commands that need it then fail. */
+function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return process.env.PWD ?? '/';
+  }
+}
+
 const { env, stdout, stderr } = process;
-const call = { argv: process.argv.slice(2), env, cwd: process.cwd(), stdout, stderr, interrupted: interrupt.signal };
-process.exit(await Promise.race([runCli(call), interrupted]));
+const call = {
+  argv: process.argv.slice(2),
+  env,
+  cwd: currentDirectory(),
+  stdout,
+  stderr,
+  interrupted: interrupt.signal,
+};
+const code = await Promise.race([runCli(call), interrupted]);
+// What is written to a pipe may still be on its way.
+await Promise.race([Promise.all([drained(stdout), drained(stderr)]), interrupted]);
+process.exit(code);

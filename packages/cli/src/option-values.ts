@@ -1,4 +1,4 @@
-import { DroverError } from '@drover/core/client';
+import { DroverError, parseDuration } from '@drover/core/client';
 
 /** Parsers of flag values. Each throws `usage` with what was wrong. */
 
@@ -13,15 +13,13 @@ export const wholeNumber =
     throw usage(`${flag} takes a whole number from ${min} on, not '${value}'`);
   };
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/** `500ms`, `30s`, `5m`, `1h`; a number alone is seconds. Milliseconds. */
+/** `30s`, `5m`, `1h30m`, `0`. Milliseconds. */
 export const milliseconds =
   (flag: string) =>
   (value: string): number => {
-    const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(value);
-    if (!match) throw usage(`${flag} takes a time such as 30s or 5m, not '${value}'`);
-    return Math.round(Number(match[1]) * (UNITS[match[2] ?? 's'] ?? 1000));
+    const ms = parseDuration(value);
+    if (ms === null) throw usage(`${flag} takes a time such as 30s or 5m, not '${value}'`);
+    return ms;
   };
 
 /** One word of a list. */

@@ -3,7 +3,21 @@ import { type Style, styleFor } from './term/style.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 /** The part of a stream that output needs. */
-export type Sink = Pick<NodeJS.WriteStream, 'write'> & { isTTY?: boolean; columns?: number; rows?: number };
+export type Sink = Pick<NodeJS.WriteStream, 'write' | 'writableLength'> & {
+  isTTY?: boolean;
+  columns?: number;
+  rows?: number;
+};
+
+const PENDING_MAX = 256 * 1024;
+
+/** Resolves when at most `most` bytes of a stream are not taken yet. */
+export function drained(stream: Sink, most = 0): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.writableLength <= most) resolve();
+    else stream.write('', () => resolve());
+  });
+}
 
 /**
  * Where a command writes. With `--json` standard output holds JSON and nothing else; what is meant for people is dropped.
@@ -59,6 +73,11 @@ export class Output {
   /** One line of a JSON stream. */
   record(value: unknown): void {
     if (this.json) this.stdout.write(`${safeJson(value)}\n`);
+  }
+
+  /** Resolves when little is waiting to be taken, so that a long output stays out of memory. */
+  async drained(): Promise<void> {
+    await drained(this.stdout, PENDING_MAX);
   }
 
   /** A remark on standard error, not an error. */

@@ -20,12 +20,15 @@ function textOf(wire: WireError, out: Output): string {
   const lines = [`${out.errStyle('red', 'drover:')} ${cleanText(wire.message)}`];
   for (const issue of wire.issues ?? []) {
     const text = issueText(issue);
-    // The message may hold the places already.
-    if (text && !wire.message.includes(text)) lines.push(`  ${cleanText(text)}`);
+    // A message that was made of the issues says all of it already.
+    if (text && !wire.message.includes(said(issue))) lines.push(`  ${cleanText(text)}`);
   }
   if (wire.hint) lines.push(`  ${cleanText(wire.hint)}`);
   return `${lines.join('\n')}\n`;
 }
+
+const said = (issue: unknown) =>
+  typeof issue === 'string' ? issue : String((issue as { message?: unknown })?.message);
 
 /** `file:line: key: message`, with what the issue has. */
 function issueText(issue: unknown): string {

@@ -39,8 +39,16 @@ export class CliWorld {
   }
 
   env(more: Record<string, string> = {}): Record<string, string> {
-    const { PATH = '' } = process.env;
-    return { PATH, HOME: this.dir, DROVER_STATE_DIR: this.dir, TERM: 'xterm-256color', TZ: 'UTC', ...more };
+    const { PATH = '', DROVER_TEST_MARK = '' } = process.env;
+    return {
+      PATH,
+      HOME: this.dir,
+      DROVER_STATE_DIR: this.dir,
+      TERM: 'xterm-256color',
+      TZ: 'UTC',
+      DROVER_TEST_MARK,
+      ...more,
+    };
   }
 
   start(args: string[], env: Record<string, string> = {}): Started {

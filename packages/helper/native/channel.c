@@ -10,7 +10,7 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(int) * CHANNEL_FDS_MAX)];
 };
 
-int channel_send(int sock, const char *buf, size_t len, const int *fds, size_t nfds)
+static int send_message(int sock, const char *buf, size_t len, const int *fds, size_t nfds, int flags)
 {
 	union control control = { 0 };
 	struct iovec iov = { .iov_base = (void *)buf, .iov_len = len };
@@ -29,9 +29,19 @@ int channel_send(int sock, const char *buf, size_t len, const int *fds, size_t n
 		memcpy(CMSG_DATA(c), fds, sizeof(int) * nfds);
 	}
 	do
-		n = sendmsg(sock, &msg, MSG_NOSIGNAL);
+		n = sendmsg(sock, &msg, MSG_NOSIGNAL | flags);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -1 : 0;
+}
+
+int channel_send(int sock, const char *buf, size_t len, const int *fds, size_t nfds)
+{
+	return send_message(sock, buf, len, fds, nfds, 0);
+}
+
+int channel_try_send(int sock, const char *buf, size_t len, const int *fds, size_t nfds)
+{
+	return send_message(sock, buf, len, fds, nfds, MSG_DONTWAIT);
 }
 
 static size_t take_fds(struct msghdr *msg, int *fds)

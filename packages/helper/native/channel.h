@@ -12,6 +12,9 @@
 /* Sends one message with `nfds` descriptors. Returns 0, or -1 with errno. */
 int channel_send(int sock, const char *buf, size_t len, const int *fds, size_t nfds);
 
+/* The same without waiting: EAGAIN when the other side has not read what it was sent before. */
+int channel_try_send(int sock, const char *buf, size_t len, const int *fds, size_t nfds);
+
 /*
  * Receives one message of at most `cap` bytes. Descriptors arrive close-on-exec in `fds` (room for CHANNEL_FDS_MAX), their number in `nfds`.
  * Returns the length, 0 at the end of the channel, or -1 with errno: EMSGSIZE for a message or a set of descriptors that was cut

@@ -210,15 +210,31 @@ struct place {
 	struct error *err;
 };
 
-/* Something may be created only in a mount of this list that the agent may write anyway. */
-static bool may_create(const struct client_mounts *made, int dir)
+/* The sandbox's own /tmp and /var/tmp: empty, private, writable by the agent. */
+static bool is_scratch(int root, uint64_t id)
+{
+	static const char *const places[] = { "/tmp", "/var/tmp" };
+
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		fd_auto int fd = open_in_root(root, places[i]);
+
+		if (fd >= 0 && mount_id(fd) == id)
+			return true;
+	}
+	return false;
+}
+
+/* Something may be created only where the agent may write anyway: in a mount of this list, or in the sandbox's own /tmp. */
+static bool may_create(const struct client_mounts *made, int root, int dir)
 {
 	uint64_t id = mount_id(dir);
 
+	if (id == 0)
+		return false;
 	for (size_t i = 0; i < made->count; i++)
-		if (id != 0 && made->at[i].id == id && made->at[i].kind != MOUNT_KIND_RO)
+		if (made->at[i].id == id && made->at[i].kind != MOUNT_KIND_RO)
 			return true;
-	return false;
+	return is_scratch(root, id);
 }
 
 static bool is_directory(int fd)
@@ -258,7 +274,7 @@ static int walk(const struct place *p)
 		snprintf(part, sizeof part, "%.*s", (int)i, dst);
 		next = open_in_root(p->root, part);
 		if (next < 0 && errno == ENOENT) {
-			if (!may_create(p->made, at))
+			if (!may_create(p->made, p->root, at))
 				return fail(p->err, "bad_path", "dst: %.200s does not exist, and only in a tmpfs or rw mount of this list "
 					    "would it be made", part);
 			if (create(at, strrchr(part, '/') + 1, !last || !file) < 0)

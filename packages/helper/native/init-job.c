@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -23,10 +23,21 @@ struct failure {
 static const char *const STAGES[] = { "session", "cgroup", "terminal", "descriptors", "directory", "program" };
 enum stage { SESSION, CGROUP, TERMINAL, DESCRIPTORS, DIRECTORY, PROGRAM };
 
+/* Characters are UTF-8: the erase key takes a whole one. */
+static int set_utf8(int slave)
+{
+	struct termios mode;
+
+	if (tcgetattr(slave, &mode) < 0)
+		return -1;
+	mode.c_iflag |= IUTF8;
+	return tcsetattr(slave, TCSANOW, &mode);
+}
+
 int job_open_tty(unsigned rows, unsigned cols, int *slave)
 {
 	struct winsize size = { .ws_row = (unsigned short)rows, .ws_col = (unsigned short)cols };
-	int unlock = 0, master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	int unlock = 0, saved, master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
 
 	if (master < 0)
 		return -1;
@@ -34,10 +45,14 @@ int job_open_tty(unsigned rows, unsigned cols, int *slave)
 		goto fail;
 	/* By descriptor: the path of a slave could lead to another devpts. */
 	*slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (*slave >= 0)
+	if (*slave >= 0 && set_utf8(*slave) == 0)
 		return master;
+	if (*slave >= 0)
+		close(*slave);
 fail:
+	saved = errno;
 	close(master);
+	errno = saved;
 	return -1;
 }
 
@@ -95,7 +110,7 @@ static enum stage become(const struct job_spec *spec, const struct agent_group *
 		return SESSION;
 	if (spec->in_agent_group && join_agent_group(group) < 0)
 		return CGROUP;
-	if (spec->tty && ioctl(spec->stdio[0], TIOCSCTTY, 0) < 0)
+	if (spec->tty && ioctl(spec->stdio[1], TIOCSCTTY, 0) < 0)
 		return TERMINAL;
 	if (place_stdio(spec->stdio) < 0)
 		return DESCRIPTORS;
@@ -121,39 +136,45 @@ static _Noreturn void run_child(const struct job_spec *spec, const struct agent_
 	_exit(127);
 }
 
-pid_t job_start(const struct job_spec *spec, const struct agent_group *group, struct job_error *error)
+pid_t job_start(const struct job_spec *spec, const struct agent_group *group, int *report, struct job_error *error)
 {
-	struct failure failure;
-	int report[2];
-	ssize_t n;
+	int ends[2];
 	pid_t pid;
 
 	error->stage = "process";
-	if (pipe2(report, O_CLOEXEC) < 0) {
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
 		error->code = errno;
 		return -1;
 	}
 	pid = fork();
 	if (pid == 0) {
 		/* A descriptor that stays above the ones place_stdio uses. */
-		int high = fcntl(report[1], F_DUPFD_CLOEXEC, 20);
+		int high = fcntl(ends[1], F_DUPFD_CLOEXEC, 20);
 
-		run_child(spec, group, high < 0 ? report[1] : high);
+		run_child(spec, group, high < 0 ? ends[1] : high);
 	}
 	error->code = errno;
-	close(report[1]);
-	if (pid < 0) {
-		close(report[0]);
-		return -1;
-	}
+	close(ends[1]);
+	if (pid < 0)
+		close(ends[0]);
+	else
+		*report = ends[0];
+	return pid;
+}
+
+enum job_result job_result(int report, struct job_error *error)
+{
+	struct failure failure;
+	ssize_t n;
+
 	do
-		n = read(report[0], &failure, sizeof failure);
+		n = read(report, &failure, sizeof failure);
 	while (n < 0 && errno == EINTR);
-	close(report[0]);
+	if (n < 0 && errno == EAGAIN)
+		return JOB_STARTING;
 	if (n == 0)
-		return pid;
-	waitpid(pid, NULL, 0);
+		return JOB_RUNS;
 	error->code = n == sizeof failure ? failure.code : EIO;
 	error->stage = n == sizeof failure ? STAGES[failure.stage] : "report";
-	return -1;
+	return JOB_FAILED;
 }

@@ -10,20 +10,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static bool is_spared(pid_t session, const pid_t *spared, size_t nspared)
-{
-	for (size_t i = 0; i < nspared; i++)
-		if (spared[i] == session)
-			return true;
-	return false;
-}
+/* To the whole process group of the pidfd's process; Linux 6.9. */
+#define SIGNAL_PROCESS_GROUP (1u << 2)
 
-/* Session and state of a process from /proc/PID/stat. Returns -1 when it is gone or a zombie, which needs no kill. */
-static int session_of(pid_t pid, pid_t *session)
+struct process {
+	char state;
+	pid_t group, session;
+};
+
+/* Returns -1 when the process is gone. */
+static int read_process(pid_t pid, struct process *out)
 {
-	char path[32], text[512], state, *after_name;
+	char path[32], text[512], *after_name;
 	ssize_t n;
-	int fd, sid;
+	int fd;
 
 	snprintf(path, sizeof path, "/proc/%d/stat", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -36,23 +36,42 @@ static int session_of(pid_t pid, pid_t *session)
 	text[n] = '\0';
 	/* The name is the program's to choose and may hold brackets and blanks: only what follows the last bracket counts. */
 	after_name = strrchr(text, ')');
-	if (!after_name || sscanf(after_name + 1, " %c %*d %*d %d", &state, &sid) != 2 || state == 'Z')
+	if (!after_name || sscanf(after_name + 1, " %c %*d %d %d", &out->state, &out->group, &out->session) != 3)
 		return -1;
-	*session = sid;
 	return 0;
 }
 
-/* Kills by pidfd, so that a number that was given to another process in between is never hit. */
+static bool is_spared(pid_t pid, pid_t session, const pid_t *spared, size_t nspared)
+{
+	for (size_t i = 0; i < nspared; i++)
+		if (spared[i] == session || spared[i] == pid)
+			return true;
+	return false;
+}
+
+/*
+ * A group at once, where the kernel can: a program that forks faster than it is found loses its whole family. Groups are made within
+ * sessions, and every job begins with a session of its own, so a group other than ours holds nobody from outside.
+ */
+static bool signal_group(int pidfd, pid_t group)
+{
+	return group != getpgrp() && syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, SIGNAL_PROCESS_GROUP) == 0;
+}
+
+/* Kills by pidfd, so that a number that was given to another process in between is never hit. Returns false when there was nobody. */
 static bool kill_one(pid_t pid, const pid_t *spared, size_t nspared)
 {
-	pid_t session;
-	bool alive = false;
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct process process;
+	bool alive = false;
 
 	if (fd < 0)
 		return false;
-	if (session_of(pid, &session) == 0 && !is_spared(session, spared, nspared))
+	if (read_process(pid, &process) == 0 && process.state != 'Z' && !is_spared(pid, process.session, spared, nspared)) {
 		alive = syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
+		if (alive)
+			(void)signal_group(fd, process.group);
+	}
 	close(fd);
 	return alive;
 }
@@ -100,4 +119,25 @@ static bool kill_children(const pid_t *spared, size_t nspared)
 bool kill_everything(bool is_pid1, const pid_t *spared, size_t nspared)
 {
 	return is_pid1 ? kill_namespace(spared, nspared) : kill_children(spared, nspared);
+}
+
+void kill_session(pid_t session)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	if (!proc)
+		return;
+	while ((entry = readdir(proc))) {
+		pid_t pid = atoi(entry->d_name);
+		struct process process;
+		int fd = pid > 1 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+
+		if (fd < 0)
+			continue;
+		if (read_process(pid, &process) == 0 && process.session == session)
+			(void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+		close(fd);
+	}
+	closedir(proc);
 }

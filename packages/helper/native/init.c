@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,15 +26,26 @@
 
 #define JOBS_MAX 64
 
+/* How often a kill is repeated while processes are left: one that a side job has to wait for tells init nothing. */
+#define KILL_AGAIN_MS 20
+/* The source of an event that is no job's. */
+#define CTL JOBS_MAX
+#define SIGNALS (JOBS_MAX + 1)
+
 struct job {
 	bool used;
 	bool side;
 	uint64_t number;
 	pid_t pid;
+	int report; /* -1 once it is known whether the program runs */
+	int master; /* the terminal, until the keeper has it; -1 */
+	int slave;  /* held open, so that a program which closes its terminal for a while does not lose it; -1 */
 };
 
 static struct {
 	int ctl;
+	int signals;
+	int epoll;
 	bool is_pid1;
 	bool killing;
 	struct agent_group agent;
@@ -120,38 +132,74 @@ static unsigned tty_size(const char *key, unsigned otherwise)
 	return text && parse_u64(text, 1, 9999, &n) == 0 ? (unsigned)n : otherwise;
 }
 
+static int watch(int fd, uint32_t source)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
+
+	return epoll_ctl(self.epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void forget(struct job *job)
+{
+	close_fd(&job->report);
+	close_fd(&job->master);
+	close_fd(&job->slave);
+	job->used = false;
+}
+
 static void run(uint64_t number, int *fds, size_t nfds)
 {
 	const char *cwd = records_get(&request, "cwd"), *group = records_get(&request, "group"), *tty = records_get(&request, "tty");
 	struct job_spec spec = { .request = &request, .cwd = cwd, .tty = tty && strcmp(tty, "1") == 0 };
 	struct job_error error;
 	struct job *job = free_job();
-	int master = -1, slave = -1;
-	pid_t pid;
 
 	if (!job)
 		return tell_not_started(number, EAGAIN, "jobs");
-	if (!cwd || !group || find_job(number) || records_count(&request, "arg") == 0 || nfds != (spec.tty ? 0 : 3))
+	if (!cwd || !group || find_job(number) || records_count(&request, "arg") == 0 || (spec.tty ? nfds > 1 : nfds != 3))
 		return tell_not_started(number, EINVAL, "request");
 	spec.in_agent_group = strcmp(group, "agent") == 0;
-	if (spec.tty) {
-		master = job_open_tty(tty_size("rows", 24), tty_size("cols", 80), &slave);
-		if (master < 0)
-			return tell_not_started(number, errno, "terminal");
+	*job = (struct job){ .used = true, .side = !spec.in_agent_group, .number = number, .report = -1, .master = -1, .slave = -1 };
+	if (spec.tty && (job->master = job_open_tty(tty_size("rows", 24), tty_size("cols", 80), &job->slave)) < 0) {
+		tell_not_started(number, errno, "terminal");
+		return forget(job);
 	}
 	for (int i = 0; i < 3; i++)
-		spec.stdio[i] = spec.tty ? slave : fds[i];
-	pid = job_start(&spec, &self.agent, &error);
-	if (pid < 0) {
+		spec.stdio[i] = spec.tty && (i > 0 || nfds == 0) ? job->slave : fds[i];
+	job->pid = job_start(&spec, &self.agent, &job->report, &error);
+	if (job->pid < 0) {
 		tell_not_started(number, error.code, error.stage);
-	} else {
-		*job = (struct job){ .used = true, .side = !spec.in_agent_group, .number = number, .pid = pid };
-		tell_started(number, pid, master);
+		return forget(job);
 	}
-	if (spec.tty) {
-		close(master);
-		close(slave);
+	if (watch(job->report, (uint32_t)(job - self.jobs)) < 0) {
+		kill(job->pid, SIGKILL);
+		tell_not_started(number, errno, "epoll");
+		forget(job);
 	}
+}
+
+/* Looks whether a job that was starting runs, and tells. A job that does not is forgotten: its process is reaped as any other. */
+static void follow_start(struct job *job)
+{
+	struct job_error error;
+	enum job_result result = job_result(job->report, &error);
+
+	if (result == JOB_STARTING)
+		return;
+	if (result == JOB_FAILED) {
+		tell_not_started(job->number, error.code, error.stage);
+		return forget(job);
+	}
+	close_fd(&job->report);
+	tell_started(job->number, job->pid, job->master);
+	close_fd(&job->master);
 }
 
 static void send_signal(uint64_t number)
@@ -160,9 +208,14 @@ static void send_signal(uint64_t number)
 	struct job *job = find_job(number);
 	uint64_t sig;
 
-	/* The job was not waited for yet, so its number, and its group's, are still its own. */
-	if (job && text && parse_u64(text, 1, 64, &sig) == 0)
-		kill(-job->pid, (int)sig);
+	if (!job || !text || parse_u64(text, 1, 64, &sig) < 0)
+		return;
+	/* The job was not waited for yet, so its number, and its group's and session's, are still its own. */
+	if (kill(-job->pid, (int)sig) < 0)
+		kill(job->pid, (int)sig); /* it has no group of its own yet */
+	/* A shell with job control has its commands in other groups of the session. */
+	if (sig == SIGKILL)
+		kill_session(job->pid);
 }
 
 static void tell_killed(void)
@@ -231,8 +284,16 @@ static void tell_ended(struct job *job, int status, const struct rusage *use)
 	put_u64(&w, "utime_us", microseconds(use->ru_utime));
 	put_u64(&w, "stime_us", microseconds(use->ru_stime));
 	put_u64(&w, "maxrss_kb", (uint64_t)use->ru_maxrss);
-	job->used = false;
 	tell(&w);
+	forget(job);
+}
+
+static struct job *job_of(pid_t pid)
+{
+	for (size_t i = 0; i < JOBS_MAX; i++)
+		if (self.jobs[i].used && self.jobs[i].pid == pid)
+			return &self.jobs[i];
+	return NULL;
 }
 
 static void reap(void)
@@ -241,28 +302,30 @@ static void reap(void)
 	int status;
 	pid_t pid;
 
-	while ((pid = wait4(-1, &status, WNOHANG, &use)) > 0)
-		for (size_t i = 0; i < JOBS_MAX; i++)
-			if (self.jobs[i].used && self.jobs[i].pid == pid)
-				tell_ended(&self.jobs[i], status, &use);
+	while ((pid = wait4(-1, &status, WNOHANG, &use)) > 0) {
+		struct job *job = job_of(pid);
+
+		/* `started` comes before `ended`, or `notstarted` in place of both. */
+		if (job && job->report >= 0)
+			follow_start(job);
+		if (job && job->used)
+			tell_ended(job, status, &use);
+	}
 	if (self.killing)
 		go_on_killing();
 }
 
 /* The keeper is gone or says the end: nobody may be left behind. As pid 1 the exit alone ends the namespace. */
-static _Noreturn void end(int signals)
+static _Noreturn void end(void)
 {
-	while (!self.is_pid1) {
+	while (!self.is_pid1 && !kill_everything(false, NULL, 0)) {
+		struct pollfd child = { .fd = self.signals, .events = POLLIN };
 		struct signalfd_siginfo info;
 
-		(void)kill_everything(false, NULL, 0);
+		if (poll(&child, 1, KILL_AGAIN_MS) > 0)
+			(void)!read(self.signals, &info, sizeof info);
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		if (waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
-			break;
-		/* Blocks until the next child has ended. */
-		if (read(signals, &info, sizeof info) < 0 && errno != EINTR && errno != EAGAIN)
-			break;
 	}
 	_exit(0);
 }
@@ -286,58 +349,75 @@ static int parse_fds(const char *list)
 
 static int parse_arguments(int argc, char **argv)
 {
-	self.ctl = -1;
+	uint64_t fd = 0;
+
 	for (int i = 1; i + 1 < argc; i += 2) {
-		if (strcmp(argv[i], "--ctl-fd") == 0)
-			self.ctl = atoi(argv[i + 1]);
-		else if (strcmp(argv[i], "--agent-procs") != 0 || parse_fds(argv[i + 1]) < 0)
+		if (strcmp(argv[i], "--ctl-fd") == 0) {
+			if (parse_u64(argv[i + 1], 3, 1 << 20, &fd) < 0)
+				return -1;
+		} else if (strcmp(argv[i], "--agent-procs") != 0 || parse_fds(argv[i + 1]) < 0) {
 			return -1;
+		}
 	}
-	return self.ctl < 3 ? -1 : fcntl(self.ctl, F_SETFD, FD_CLOEXEC);
+	self.ctl = (int)fd;
+	return fd == 0 ? -1 : fcntl(self.ctl, F_SETFD, FD_CLOEXEC);
 }
 
-static int watch(int epoll, int fd)
+/* All signals are blocked before anything is done: pid 1 has no use for any but the news of a child. */
+static int set_up(void)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+	sigset_t all, child;
 
-	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+	self.is_pid1 = getpid() == 1;
+	if (!self.is_pid1 && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return -1;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	self.signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	self.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (self.signals < 0 || self.epoll < 0)
+		return -1;
+	return watch(self.signals, SIGNALS) < 0 || watch(self.ctl, CTL) < 0 ? -1 : 0;
+}
+
+static void serve(uint32_t source)
+{
+	struct signalfd_siginfo info;
+
+	if (source == CTL) {
+		if (!serve_channel())
+			end();
+	} else if (source == SIGNALS) {
+		while (read(self.signals, &info, sizeof info) == sizeof info)
+			;
+		reap();
+	} else if (self.jobs[source].used && self.jobs[source].report >= 0) {
+		follow_start(&self.jobs[source]);
+	}
 }
 
 int main(int argc, char **argv)
 {
 	struct record_writer w = writer();
-	sigset_t all, child;
-	int signals, epoll;
 
 	/* First of all, before anything could run that might look in here. */
 	if (prctl(PR_SET_DUMPABLE, 0) < 0 || parse_arguments(argc, argv) < 0) {
 		fputs("usage: drover-init --ctl-fd N [--agent-procs N,N,...]; started by the keeper or the helper\n", stderr);
 		return 2;
 	}
-	self.is_pid1 = getpid() == 1;
-	if (!self.is_pid1 && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-		return 3;
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
-	signals = signalfd(-1, &child, SFD_CLOEXEC);
-	epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (signals < 0 || epoll < 0 || watch(epoll, signals) < 0 || watch(epoll, self.ctl) < 0)
+	if (set_up() < 0)
 		return 3;
 	put_str(&w, "ready", "1");
 	tell(&w);
 	for (;;) {
 		struct epoll_event event;
-		struct signalfd_siginfo info;
+		int n = epoll_wait(self.epoll, &event, 1, self.killing ? KILL_AGAIN_MS : -1);
 
-		if (epoll_wait(epoll, &event, 1, -1) < 1)
-			continue;
-		if (event.data.fd == self.ctl) {
-			if (!serve_channel())
-				end(signals);
-		} else if (read(signals, &info, sizeof info) == sizeof info) {
+		if (n == 1)
+			serve(event.data.u32);
+		else if (n == 0)
 			reap();
-		}
 	}
 }

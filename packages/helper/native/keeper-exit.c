@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "channel.h"
 #include "keeper.h"
 
-const char *exit_cause(void)
+static const char *cause(void)
 {
 	if (!keeper.ended)
 		return "init_lost";
@@ -21,7 +20,8 @@ const char *exit_cause(void)
 /* `oom_kill N` of memory.events (v2) or memory.oom_control (v1); false when there is no such file. */
 static bool oom_kills(uint64_t *out)
 {
-	char text[1024], *line;
+	char text[1024];
+	const char *line = text;
 	ssize_t n;
 
 	if (keeper.oom < 0)
@@ -30,36 +30,39 @@ static bool oom_kills(uint64_t *out)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
-	for (line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, "oom_kill ", 9) == 0) {
-			*out = strtoull(line + 9, NULL, 10);
-			return true;
-		}
+	while (line && strncmp(line, "oom_kill ", 9) != 0) {
+		line = strchr(line, '\n');
+		line = line ? line + 1 : NULL;
 	}
-	return false;
+	if (!line)
+		return false;
+	*out = strtoull(line + 9, NULL, 10);
+	return true;
 }
 
-void put_exit(struct record_writer *w)
+static void put_fields(struct record_writer *w)
 {
 	uint64_t kills;
 
-	if (keeper.ended && keeper.signal >= 0)
+	if (keeper.signal >= 0)
 		put_u64(w, "signal", (uint64_t)keeper.signal);
-	else if (keeper.ended)
+	else if (keeper.code >= 0)
 		put_u64(w, "code", (uint64_t)keeper.code);
-	put_str(w, "cause", exit_cause());
+	put_str(w, "cause", cause());
 	put_u64(w, "started_ms", keeper.started_wall_ms);
 	put_u64(w, "ended_ms", keeper.ended_wall_ms);
 	put_u64(w, "duration_ms", keeper.ran);
 	put_u64(w, "utime_us", keeper.utime_us);
 	put_u64(w, "stime_us", keeper.stime_us);
 	put_u64(w, "maxrss_kb", keeper.maxrss_kb);
+	/* Read now and not at the signal: the kernel may count an OOM kill after the victim was seen to die. */
 	if (oom_kills(&kills))
 		put_u64(w, "oom_kills", kills);
 	put_u64(w, "stdout_bytes", keeper.out.bytes);
 	put_u64(w, "stderr_bytes", keeper.err.bytes);
 	put_u64(w, "dropped_bytes", keeper.out.dropped + keeper.err.dropped);
+	if (keeper.stalled_ms > 0)
+		put_u64(w, "stalled_ms", keeper.stalled_ms);
 }
 
 static int write_file(const char *name, const char *text, size_t len)
@@ -79,16 +82,19 @@ static int write_file(const char *name, const char *text, size_t len)
 
 int write_exit_record(void)
 {
-	char text[1024];
-	struct record_writer w = { .buf = text, .cap = sizeof text };
+	char text[sizeof keeper.exit_fields];
+	struct record_writer w = { .buf = keeper.exit_fields, .cap = sizeof keeper.exit_fields };
 
-	put_exit(&w);
+	put_fields(&w);
+	keeper.exit_len = w.len;
 	/* The same records, one a line: a file that a person can read. */
 	for (size_t i = 0; i < w.len; i++)
-		if (text[i] == '\0')
-			text[i] = '\n';
+		text[i] = w.buf[i] == '\0' ? '\n' : w.buf[i];
 	/* Whole or not at all, also over a power cut. */
-	if (write_file("exit.new", text, w.len) < 0 || renameat(keeper.dir, "exit.new", keeper.dir, "exit") < 0)
+	if (write_file("exit.new", text, w.len) < 0 || renameat(keeper.dir, "exit.new", keeper.dir, "exit") < 0) {
+		keeper.exit_len = 0;
 		return -1;
-	return fsync(keeper.dir);
+	}
+	(void)fsync(keeper.dir);
+	return 0;
 }

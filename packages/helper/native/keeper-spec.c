@@ -29,6 +29,17 @@ static const char *path(const char *key)
 	return text;
 }
 
+/* A second value where one is wanted is an error; keys of spawn that are the helper's business are not looked at. */
+static void check_single(void)
+{
+	static const char *const keys[] = { "dir", "cwd", "tty", "rows", "cols", "stderr", "stdin",
+					    "deadline_ms", "grace_ms", "settle_ms", "log_max" };
+
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if (records_count(&spec_records, keys[i]) > 1)
+			fail_start("bad_request", "%s is given twice", keys[i]);
+}
+
 static size_t read_all(int fd)
 {
 	size_t len = 0;
@@ -56,6 +67,7 @@ void read_spec(int fd)
 	close(fd);
 	if (records_parse(bytes, len, &spec_records) < 0)
 		fail_start("bad_request", "the spec is not a record list");
+	check_single();
 	s->dir = path("dir");
 	s->cwd = path("cwd");
 	s->stdin_path = path("stdin");

@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,10 +22,15 @@ struct keeper keeper;
 /* At run time: as an initialiser it would put megabytes of zeros into the file. */
 static void initialise(void)
 {
-	keeper.report = keeper.ctl = keeper.oom = keeper.dir = keeper.listener = -1;
-	keeper.kill_at = keeper.settle_at = keeper.drain_until = NEVER;
+	keeper.report = keeper.oom = keeper.dir = -1;
+	keeper.ctl.fd = keeper.signals.fd = keeper.listener.fd = -1;
+	keeper.out.port.fd = keeper.err.port.fd = keeper.out.log = keeper.err.log = -1;
+	keeper.out.retry_at = keeper.err.retry_at = NEVER;
+	keeper.start_by = keeper.kill_at = keeper.reap_at = keeper.killing_since = NEVER;
+	keeper.drain_until = keeper.drain_end = keeper.record_at = keeper.settle_at = NEVER;
+	keeper.code = keeper.signal = -1;
 	for (size_t i = 0; i < CLIENTS_MAX; i++)
-		keeper.clients[i].fd = -1;
+		keeper.clients[i].port.fd = -1;
 }
 
 static uint64_t milliseconds(clockid_t clock)
@@ -47,44 +51,7 @@ uint64_t wall_ms(void)
 	return milliseconds(CLOCK_REALTIME);
 }
 
-uint64_t run_time(void)
-{
-	bool counting = (keeper.state == RUNNING || keeper.state == STOPPING) && !keeper.paused;
-
-	return keeper.ran + (counting ? now_ms() - keeper.run_since : 0);
-}
-
-static uint64_t key_of(enum source source, size_t index)
-{
-	return (uint64_t)source << 32 | index;
-}
-
-/*
- * A descriptor that must wait is taken out of the set, not left in it with no events: the kernel reports hang-ups and errors
- * always, and would wake us for ever.
- */
-int watch_fd(int fd, uint32_t events, enum source source, size_t index)
-{
-	struct epoll_event event = { .events = events, .data.u64 = key_of(source, index) };
-
-	if (epoll_ctl(keeper.epoll, EPOLL_CTL_ADD, fd, &event) == 0)
-		return 0;
-	return errno == EEXIST ? 0 : -1;
-}
-
-int change_fd(int fd, uint32_t events, enum source source, size_t index)
-{
-	struct epoll_event event = { .events = events, .data.u64 = key_of(source, index) };
-
-	return epoll_ctl(keeper.epoll, EPOLL_CTL_MOD, fd, &event);
-}
-
-void unwatch_fd(int fd)
-{
-	epoll_ctl(keeper.epoll, EPOLL_CTL_DEL, fd, NULL);
-}
-
-static void report(struct record_writer *w)
+static void report(const struct record_writer *w)
 {
 	if (keeper.report < 0)
 		return;
@@ -92,6 +59,17 @@ static void report(struct record_writer *w)
 	(void)write_all(keeper.report, w->buf, w->len);
 	close(keeper.report);
 	keeper.report = -1;
+}
+
+/* From here on the directory is free for another keeper: whoever hears of this one's end may start it. */
+static void release_dir(void)
+{
+	if (keeper.listener.fd >= 0)
+		(void)unlinkat(keeper.dir, "keeper.sock", 0);
+	port_close(&keeper.listener);
+	if (keeper.dir >= 0)
+		close(keeper.dir);
+	keeper.dir = -1;
 }
 
 void fail_start(const char *code, const char *fmt, ...)
@@ -105,24 +83,9 @@ void fail_start(const char *code, const char *fmt, ...)
 	va_end(args);
 	put_str(&w, "error", code);
 	put_str(&w, "message", text);
+	release_dir();
 	report(&w);
 	leave(1);
-}
-
-/* init is this process's only child. In `enhanced` it was made before this program was executed, so the kernel is asked. */
-static pid_t only_child(void)
-{
-	char path[64];
-	FILE *list;
-	int pid = 0;
-
-	snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
-	list = fopen(path, "re");
-	if (list && fscanf(list, "%d", &pid) != 1)
-		pid = 0;
-	if (list)
-		fclose(list);
-	return pid;
 }
 
 void report_started(void)
@@ -130,9 +93,7 @@ void report_started(void)
 	char buf[128];
 	struct record_writer w = { .buf = buf, .cap = sizeof buf };
 
-	if (keeper.init == 0)
-		keeper.init = only_child();
-	put_str(&w, "ok", "1");
+	put_u64(&w, "ok", 1);
 	put_u64(&w, "keeper_pid", (uint64_t)getpid());
 	put_u64(&w, "init_pid", (uint64_t)keeper.init);
 	report(&w);
@@ -140,34 +101,35 @@ void report_started(void)
 
 void leave(int status)
 {
-	/* init is gone or going; who asked for the end is answered when the kernel has let go of it. */
-	while (keeper.init_gone && (waitpid(-1, NULL, 0) > 0 || errno == EINTR))
-		init_reaped();
+	static const char ok[] = "\6\0\0\0Aok=1";
+
+	release_dir();
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		struct client *c = &keeper.clients[i];
 
-		/* Those who asked for the end get their answer now that it has come. */
-		if (c->fd >= 0 && c->kind == CLIENT_END)
-			(void)send(c->fd, "\6\0\0\0Aok=1", 10, MSG_NOSIGNAL);
+		if (c->port.fd >= 0 && c->kind == CLIENT_END)
+			(void)send(c->port.fd, ok, sizeof ok, MSG_NOSIGNAL | MSG_DONTWAIT);
 	}
-	if (keeper.listener >= 0 && unlinkat(keeper.dir, "keeper.sock", 0) < 0 && errno != ENOENT)
-		status = status ? status : 4;
 	exit(status);
 }
 
+/* Returns -1 when `text` is no number of an open descriptor above 2. */
 static int parse_fd(const char *text)
 {
-	int fd = atoi(text);
+	uint64_t fd;
 
-	return fd < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -1 : fd;
+	if (parse_u64(text, 3, 1 << 20, &fd) < 0 || fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0)
+		return -1;
+	return (int)fd;
 }
 
+/* Returns the spec's descriptor, or -1. */
 static int parse_arguments(int argc, char **argv)
 {
 	int spec = -1;
 
-	for (int i = 2; i + 1 < argc; i += 2) {
-		int fd = parse_fd(argv[i + 1]);
+	for (int i = 2; i < argc; i += 2) {
+		int fd = i + 1 < argc ? parse_fd(argv[i + 1]) : -1;
 
 		if (fd < 0)
 			return -1;
@@ -176,7 +138,7 @@ static int parse_arguments(int argc, char **argv)
 		else if (strcmp(argv[i], "--report-fd") == 0)
 			keeper.report = fd;
 		else if (strcmp(argv[i], "--ctl-fd") == 0)
-			keeper.ctl = fd;
+			port_set(&keeper.ctl, fd, SRC_CTL, 0);
 		else if (strcmp(argv[i], "--oom-fd") == 0)
 			keeper.oom = fd;
 		else
@@ -185,91 +147,112 @@ static int parse_arguments(int argc, char **argv)
 	return spec;
 }
 
+/* One keeper for a directory, for as long as it lives: a second one must not touch the logs of the first. */
 static void open_dir(void)
 {
 	keeper.dir = open(keeper.spec.dir, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	if (keeper.dir < 0 || fchdir(keeper.dir) < 0)
 		fail_start("bad_path", "%s: %s", keeper.spec.dir, strerror(errno));
+	if (flock(keeper.dir, LOCK_EX | LOCK_NB) < 0) {
+		if (errno == EWOULDBLOCK)
+			fail_start("busy", "another keeper serves %s", keeper.spec.dir);
+		fail_start("spawn_failed", "%s cannot be locked: %s", keeper.spec.dir, strerror(errno));
+	}
+	/* The record of an earlier run must not be taken for this one's. */
+	if (unlinkat(keeper.dir, "exit", 0) < 0 && errno != ENOENT)
+		fail_start("bad_path", "%s/exit: %s", keeper.spec.dir, strerror(errno));
 }
 
-static void set_up(int spec_fd)
+static void open_signals(void)
 {
 	sigset_t set;
+	int fd;
 
-	/* An agent of the same uid has no business in here. */
-	prctl(PR_SET_DUMPABLE, 0);
-	umask(077);
-	setsid();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	keeper.epoll = epoll_create1(EPOLL_CLOEXEC);
+	/* A limit on the size of files must not end the agent. */
+	signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTERM);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	keeper.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (keeper.epoll < 0 || keeper.signals < 0)
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	keeper.epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (fd < 0 || keeper.epoll < 0)
 		fail_start("spawn_failed", "%s", strerror(errno));
+	port_set(&keeper.signals, fd, SRC_SIGNALS, 0);
+}
+
+static void set_up(int spec_fd)
+{
+	/* An agent of the same uid has no business in here. */
+	prctl(PR_SET_DUMPABLE, 0);
+	setsid();
+	open_signals();
+	job0_expect();
 	read_spec(spec_fd);
 	open_dir();
 	open_logs();
 	open_socket();
-	if (keeper.ctl < 0)
+	if (keeper.ctl.fd < 0)
 		start_basic_init();
-	if (watch_fd(keeper.signals, EPOLLIN, SRC_SIGNALS, 0) < 0 || watch_fd(keeper.ctl, EPOLLIN, SRC_CTL, 0) < 0)
+	if (port_arm(&keeper.signals, EPOLLIN) < 0 || port_arm(&keeper.ctl, EPOLLIN) < 0)
 		fail_start("spawn_failed", "epoll: %s", strerror(errno));
 }
 
-static void handle_signal(void)
+/* SIGTERM: the agent is stopped as by a client, and nothing settles after it. */
+static void told_to_end(void)
+{
+	keeper.leave_after = true;
+	if (keeper.state == STARTING)
+		fail_start("spawn_failed", "the keeper was told to end before the agent ran");
+	if (keeper.state == RUNNING) {
+		keeper.stop_asked = true;
+		job0_stop(keeper.spec.grace_ms);
+	}
+	if (keeper.state == SETTLING)
+		begin_leaving();
+}
+
+static void handle_signals(void)
 {
 	struct signalfd_siginfo info;
 
-	while (read(keeper.signals, &info, sizeof info) == sizeof info) {
-		if (info.ssi_signo == SIGCHLD) {
-			init_reaped();
-		} else if (keeper.state == RUNNING) {
-			keeper.stop_asked = true;
-			stop_job0(keeper.spec.grace_ms);
-		}
+	while (read(keeper.signals.fd, &info, sizeof info) == sizeof info) {
+		if (info.ssi_signo == SIGCHLD)
+			child_ended();
+		else
+			told_to_end();
 	}
 }
 
-static void dispatch(const struct epoll_event *event)
+static void dispatch(const struct port *p, uint32_t events)
 {
-	size_t index = (size_t)(event->data.u64 & UINT32_MAX);
-	enum source source = (enum source)(event->data.u64 >> 32);
+	struct client *c = &keeper.clients[p->index];
 
-	switch (source) {
+	switch ((enum source)p->source) {
 	case SRC_CTL:
-		if (keeper.ctl >= 0)
-			init_message();
-		break;
+		return init_message();
 	case SRC_SIGNALS:
-		handle_signal();
-		break;
+		return handle_signals();
 	case SRC_LISTEN:
-		accept_client();
-		break;
+		return accept_clients();
 	case SRC_OUT:
-		output_ready(&keeper.out);
-		break;
+		return output_ready(&keeper.out, events);
 	case SRC_ERR:
-		output_ready(&keeper.err);
-		break;
+		return output_ready(&keeper.err, events);
 	case SRC_CLIENT:
-		client_event(index, event->events);
-		break;
+		return client_event(c, events);
 	case SRC_JOB_IN:
 	case SRC_JOB_OUT:
 	case SRC_JOB_ERR:
-		exec_event(index, source);
-		break;
+		return exec_event(c, (enum source)p->source);
 	}
 }
 
 static uint64_t next_deadline(void)
 {
-	uint64_t all[] = { job0_deadline(), exec_deadline(), linger_deadline(), keeper.out.retry_at, keeper.err.retry_at }, first = NEVER;
+	uint64_t all[] = { job0_deadline(), clients_deadline(), keeper.out.retry_at, keeper.err.retry_at }, first = NEVER;
 
 	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
 		if (all[i] < first)
@@ -296,13 +279,16 @@ static _Noreturn void run(void)
 		int n = epoll_wait(keeper.epoll, events, 16, timeout_until(next_deadline()));
 		uint64_t now;
 
-		for (int i = 0; i < n; i++)
-			dispatch(&events[i]);
+		for (int i = 0; i < n; i++) {
+			const struct port *p = port_of(events[i].data.u64);
+
+			if (p)
+				dispatch(p, events[i].events);
+		}
 		now = now_ms();
 		output_retry(&keeper.out, now);
 		output_retry(&keeper.err, now);
-		exec_timers(now);
-		linger_timers(now);
+		clients_timers(now);
 		job0_timers(now);
 	}
 }
@@ -317,7 +303,7 @@ int main(int argc, char **argv)
 	spec = argc > 2 && strcmp(argv[1], "run") == 0 ? parse_arguments(argc, argv) : -1;
 	if (spec < 0) {
 		fputs("usage: drover-keeper run --spec-fd N --report-fd N [--ctl-fd N] [--oom-fd N]\n"
-		      "       drover-keeper supervise -- PROGRAM ARGS...\n"
+		      "       drover-keeper supervise [--max-restarts N] -- PROGRAM ARGS...\n"
 		      "Both are started by Drover itself.\n",
 		      stderr);
 		return 2;

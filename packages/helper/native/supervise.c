@@ -1,13 +1,12 @@
 /*
- * drover-keeper supervise -- PROGRAM ARGS...: keeps one program running, in a session of its own.
+ * drover-keeper supervise [--max-restarts N] -- PROGRAM ARGS...: keeps one program running, in a session of its own.
  * It starts the program again after a crash, waits longer each time it crashes soon, and ends when the program exits 0 or with
- * DO_NOT_RESTART, or has crashed CRASHES_MAX times in a row. SIGTERM and SIGINT go to the program.
+ * DO_NOT_RESTART, or has crashed too often in a row. SIGTERM and SIGINT go to the program.
  */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,81 +14,131 @@
 #include "keeper.h"
 
 #define DO_NOT_RESTART 75
-#define CRASHES_MAX 8
+#define RESTARTS_DEFAULT 7
 #define FIRST_WAIT_MS 100
 #define LONGEST_WAIT_MS 10000
 /* A run of this length was no failed start: the count begins anew. */
 #define HEALTHY_MS 30000
 
-static volatile sig_atomic_t child, told_to_end;
+static bool told_to_end;
 
-static void pass_on(int number)
+/* The signals stay blocked and are taken one by one: none can come between a look and a wait. */
+static sigset_t awaited(void)
 {
-	told_to_end = 1;
-	if (child > 0)
-		kill((pid_t)child, number);
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	return set;
 }
 
+static pid_t start_program(char **argv)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		signal(SIGHUP, SIG_DFL);
+		execvp(argv[0], argv);
+		fprintf(stderr, "supervise: %s: %s\n", argv[0], strerror(errno));
+		_exit(127);
+	}
+	return pid;
+}
+
+/* Runs it once, to its end. Returns its wait status, or -1. */
 static int run_once(char **argv)
 {
+	sigset_t set = awaited();
+	pid_t pid = start_program(argv);
 	int status;
-	pid_t pid = fork();
 
 	if (pid < 0)
 		return -1;
-	if (pid == 0) {
-		signal(SIGTERM, SIG_DFL);
-		signal(SIGINT, SIG_DFL);
-		execv(argv[0], argv);
-		_exit(127);
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		int number = sigwaitinfo(&set, NULL);
+
+		if (number == SIGTERM || number == SIGINT) {
+			told_to_end = true;
+			kill(pid, number);
+		}
 	}
-	child = pid;
-	if (told_to_end)
-		kill(pid, SIGTERM);
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -1;
-	child = 0;
 	return status;
 }
 
-static void wait_ms(unsigned ms)
+/* Returns at once when told to end. */
+static void wait_ms(uint64_t ms)
 {
-	struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+	uint64_t until = now_ms() + ms;
+	sigset_t set = awaited();
 
-	nanosleep(&t, NULL);
+	for (uint64_t now = now_ms(); now < until && !told_to_end; now = now_ms()) {
+		struct timespec left = { .tv_sec = (time_t)((until - now) / 1000), .tv_nsec = (long)((until - now) % 1000) * 1000000 };
+		int number = sigtimedwait(&set, NULL, &left);
+
+		told_to_end = number == SIGTERM || number == SIGINT;
+	}
 }
 
-int supervise(int argc, char **argv)
+static void tell_restart(const char *program, int status, uint64_t wait)
 {
-	struct sigaction action = { .sa_handler = pass_on };
-	unsigned crashes = 0, wait = FIRST_WAIT_MS;
+	bool by_signal = WIFSIGNALED(status);
 
-	if (argc < 2 || strcmp(argv[0], "--") != 0)
-		return 2;
-	setsid();
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGINT, &action, NULL);
+	fprintf(stderr, "supervise: %s %s %d; started again in %llu ms\n", program, by_signal ? "was ended by signal" : "exited with",
+		by_signal ? WTERMSIG(status) : WEXITSTATUS(status), (unsigned long long)wait);
+}
+
+static int keep_running(char **argv, uint64_t max_restarts)
+{
+	uint64_t crashes = 0, wait = FIRST_WAIT_MS;
+
 	while (!told_to_end) {
 		uint64_t begun = now_ms();
-		int status = run_once(argv + 1);
+		int status = run_once(argv);
 
 		if (status < 0)
 			return 1;
-		if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == DO_NOT_RESTART || told_to_end))
+		if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == DO_NOT_RESTART))
 			return WEXITSTATUS(status);
+		if (told_to_end)
+			return WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 		if (now_ms() - begun >= HEALTHY_MS) {
 			crashes = 0;
 			wait = FIRST_WAIT_MS;
 		}
-		if (++crashes == CRASHES_MAX) {
-			fprintf(stderr, "supervise: %s crashed %u times in a row; not started again\n", argv[1], crashes);
+		if (crashes++ == max_restarts) {
+			fprintf(stderr, "supervise: %s crashed %llu times in a row; not started again\n", argv[0], (unsigned long long)crashes);
 			return 1;
 		}
-		fprintf(stderr, "supervise: %s %s %d; started again in %u ms\n", argv[1], WIFSIGNALED(status) ? "was ended by signal" : "exited with",
-			WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), wait);
+		tell_restart(argv[0], status, wait);
 		wait_ms(wait);
 		wait = wait * 2 > LONGEST_WAIT_MS ? LONGEST_WAIT_MS : wait * 2;
 	}
 	return 0;
+}
+
+int supervise(int argc, char **argv)
+{
+	uint64_t max_restarts = RESTARTS_DEFAULT;
+	sigset_t set = awaited();
+	int at = 0;
+
+	if (argc > 1 && strcmp(argv[0], "--max-restarts") == 0) {
+		if (parse_u64(argv[1], 0, 1000000, &max_restarts) < 0)
+			return 2;
+		at = 2;
+	}
+	if (argc < at + 2 || strcmp(argv[at], "--") != 0) {
+		fputs("usage: drover-keeper supervise [--max-restarts N] -- PROGRAM ARGS...\n", stderr);
+		return 2;
+	}
+	setsid();
+	signal(SIGHUP, SIG_IGN);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return keep_running(argv + at + 1, max_restarts);
 }

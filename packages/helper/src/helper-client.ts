@@ -266,7 +266,10 @@ class Wire {
 
   #handle(list: RecordList): void {
     const id = getRecord(list, 'id');
-    if (id === undefined) return this.onEvent(list);
+    if (id === undefined) {
+      this.onEvent(list);
+      return;
+    }
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     const error = getRecord(list, 'error');

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { DroverError, type LogPlace } from '@drover/core/client';
+import { KeeperClient } from '@drover/helper';
 import { type DetachKey, detachKey } from '../attach/detach-key.ts';
 import { openKeeper } from '../attach/open-keeper.ts';
 import { runSession, type SessionEnd } from '../attach/session.ts';
@@ -45,15 +46,18 @@ export const command = defineCommand<Options>({
 
 async function join(place: LogPlace, writes: boolean, key: DetachKey, context: Context): Promise<SessionEnd> {
   const { stdin, stdout } = process;
-  const keeper = await openKeeper(place.directory, {
+  const dir = place.directory;
+  const keeper = await openKeeper(dir, {
     mode: writes ? 'rw' : 'ro',
     offset: Math.max(0, sizeOf(place.stdout) - REPLAY_BYTES),
     ...(writes && stdout.isTTY ? { rows: stdout.rows, cols: stdout.columns } : {}),
   });
   // Without a keyboard of its own Ctrl-C is a signal, and leaves.
   context.interrupted.addEventListener('abort', () => keeper.close(), { once: true });
-  const muted = { ...keeper, write: () => {}, resize: () => {} };
-  return await runSession(writes ? keeper : muted, { stdin, stdout }, key);
+  const onResize = (rows: number, cols: number) => {
+    if (writes) void KeeperClient.resize(dir, { rows, cols }).catch(() => {});
+  };
+  return await runSession(keeper, { stdin, stdout, key, writes, onResize });
 }
 
 function sizeOf(path: string): number {
@@ -68,7 +72,7 @@ function greeting(ref: string, place: LogPlace, writes: boolean, key: DetachKey)
 
 function farewell(end: SessionEnd, ref: string, { out, interrupted }: Context): number {
   const name = cleanLine(ref);
-  if (end.detached || interrupted.aborted || end.exit === null) {
+  if (end.left || interrupted.aborted || end.exit === null) {
     out.note(`\n[left ${name}; it goes on]`);
     return EXIT_CODES.ok.code;
   }

@@ -67,19 +67,20 @@ async function show(
   { out }: Context,
 ) {
   if (raw) {
-    for await (const chunk of bytes) await write(out.stdout, chunk);
+    for await (const chunk of bytes) {
+      out.stdout.write(chunk);
+      await out.drained();
+    }
     return;
   }
-  const renderer = source.isStdout ? await rendererFor(place.format) : textRenderer();
+  const renderer = source.isStdout ? await rendererFor(place.format, out.style) : textRenderer();
   const print = (lines: string[]) => {
     if (out.json) for (const line of lines) out.record({ source: source.title, line });
     else if (lines.length > 0) out.line(lines.join('\n'));
   };
-  for await (const chunk of bytes) print(renderer.push(chunk));
+  for await (const chunk of bytes) {
+    print(renderer.push(chunk));
+    await out.drained();
+  }
   print(renderer.end());
-}
-
-/** Waits for the reader, so that memory stays bounded. */
-function write(stream: { write(chunk: Uint8Array, done: () => void): boolean }, chunk: Uint8Array): Promise<void> {
-  return new Promise((resolve) => stream.write(chunk, resolve));
 }

@@ -3,7 +3,7 @@ import { defineCommand } from '../define-command.ts';
 
 export const command = defineCommand({
   description:
-    'For an agent that starts it by itself; see docs/cli.md for how to register it. Logs go to standard error.',
+    'An agent starts it by itself, once it is registered there. It has one tool, fleet_status. Logs go to standard error.',
   examples: [['claude mcp add drover -- drover mcp', 'Give Claude Code the fleet']],
   async run(context) {
     if (context.out.json) throw new DroverError('usage', 'mcp speaks its own protocol on standard output.');

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { DroverError } from '@drover/core/client';
 import { defineCommand } from '../define-command.ts';
 import { followSubmission } from '../follow/follow-submission.ts';
 import { wholeNumber } from '../option-values.ts';
+import { readPlanFile } from '../read-plan.ts';
 import { SUBMISSION_OPTIONS, type SubmissionFlags, submissionBase } from '../submission.ts';
 
 interface Options extends SubmissionFlags {
@@ -34,7 +33,7 @@ export const command = defineCommand<Options>({
   ],
   async run(context, [path = ''], options) {
     const file = resolve(context.cwd, path);
-    const text = await readPlan(file);
+    const text = await readPlanFile(file);
     const api = await context.engine({ start: true });
     const submitted = await api.submitPlan({
       ...submissionBase(context, options),
@@ -46,11 +45,3 @@ export const command = defineCommand<Options>({
     return await followSubmission(api, submitted, context, options.detach === true);
   },
 });
-
-async function readPlan(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new DroverError('plan_unreadable', `The plan ${file} cannot be read: ${(error as Error).message}`);
-  }
-}

@@ -44,7 +44,7 @@ export const command = defineCommand<Options>({
   examples: [
     ['drover spawn --agent claude "Fix the flaky test in src/queue"', 'A prompt for an agent'],
     ['drover spawn --expects none -- npm test', 'A command in a worktree of its own'],
-    ['drover spawn --agent codex --verify "npm test" -d - < prompt.md', 'A prompt from a file, in the background'],
+    ['drover spawn --agent claude --verify "npm test" -d - < prompt.md', 'A prompt from a file, in the background'],
   ],
   async run(context, args, options) {
     const task = { ...(await workOf(context, args)), ...fieldsOf(options) };

@@ -6,7 +6,8 @@ import type { View } from './follow.ts';
 /** One line an event: for logs, pipes and dumb terminals. */
 export function plainView(out: Output): View {
   return {
-    event: (event) => out.line(`${clockTime(event.atMs)}  ${cleanLine(`${event.ref ?? event.plan ?? 'drover'}  ${event.text}`)}`),
+    event: (event) =>
+      out.line(`${clockTime(event.atMs)}  ${cleanLine(`${event.ref ?? event.plan ?? 'drover'}  ${event.text}`)}`),
     tasks: () => {},
     close: () => {},
   };

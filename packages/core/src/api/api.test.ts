@@ -4,10 +4,12 @@ import { createServer as createHttpServer, request } from 'node:http';
 import { connect as connectSocket, createServer as createNetServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createTRPCClient, httpLink } from '@trpc/client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DroverError } from '../shared/errors.ts';
 import { connectEngine } from './client.ts';
 import type { EngineApi } from './engine-api.ts';
+import type { EngineRouter } from './router.ts';
 import { type EngineServer, serveEngine } from './serve.ts';
 import { FakeEngine } from './testing/index.ts';
 
@@ -42,15 +44,20 @@ const failure = (promise: Promise<unknown>) =>
     (error) => error as DroverError & { issues?: unknown[]; pid?: number },
   );
 
-function get(path: string, headers: Record<string, string> = {}): Promise<{ status: number; text: string }> {
+function get(
+  path: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+  body?: string,
+): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const req = request({ socketPath, path, headers, agent: false }, async (res) => {
+    const req = request({ socketPath, path, headers, method, agent: false }, async (res) => {
       let text = '';
       for await (const chunk of res) text += chunk;
       resolve({ status: res.statusCode ?? 0, text });
     });
     req.on('error', reject);
-    req.end();
+    req.end(body);
   });
 }
 
@@ -117,6 +124,25 @@ test('a body over the cap is refused and the engine stays', async () => {
   const error = await failure(api.submitPlan({ cwd: '/', env: {}, overrides: {}, file: 'p', text }));
   expect(error).toBeInstanceOf(DroverError);
   expect((await api.info()).apiVersion).toBe(1);
+});
+
+test('the wire is plain tRPC: its own client can use it', async () => {
+  engine.put('demo/a');
+  await serve();
+  const fetchOverSocket = async (url: URL | RequestInfo, init?: { method?: string; body?: unknown }) => {
+    const { pathname, search } = new URL(String(url));
+    const headers = { 'content-type': 'application/json' };
+    const { status, text } = await get(pathname + search, headers, init?.method, init?.body as string | undefined);
+    return new Response(text, { status });
+  };
+  const trpc = createTRPCClient<EngineRouter>({
+    links: [httpLink({ url: 'http://engine/trpc', fetch: fetchOverSocket as typeof fetch })],
+  });
+  expect((await trpc.status.query({ plan: 'demo' })).tasks[0]?.ref).toBe('demo/a');
+  expect(await trpc.stop.mutate({ refs: ['demo/a'] })).toEqual({ stopped: ['demo/a'] });
+  await expect(trpc.task.query({ ref: 'nobody' })).rejects.toMatchObject({
+    data: { drover: { code: 'no_such_task' } },
+  });
 });
 
 test('metrics are served beside the API', async () => {

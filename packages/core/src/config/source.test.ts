@@ -29,7 +29,19 @@ it('refuses an alias bomb at once', () => {
   );
   const { source, issues } = read(levels.join('\n'));
   expect(source).toBeNull();
-  expect(issues[0]?.message).toMatch(/^aliases: /);
+  expect(issues).toMatchObject([{ message: 'aliases multiply to far too much here', line: 6 }]);
+});
+
+it.each([
+  ['unknown', 'a: *b\nb: &b 1\n', 'there is no anchor `&b` before this alias'],
+  ['circular', 'a: &a [*a]\n', 'the alias `*a` stands inside of what it stands for'],
+  ['too many', `a: &a 1\nb: [${Array(3000).fill('*a').join(', ')}]\n`, 'there are more than 2000 aliases'],
+])('refuses aliases that are %s', (_, text, message) => {
+  expect(read(text).issues).toMatchObject([{ message }]);
+});
+
+it('takes a thousand tasks with one set of defaults', () => {
+  expect(read(`x: &x {a: 1}\ntasks:\n${'- {<<: *x, b: 2}\n'.repeat(1000)}`).issues).toEqual([]);
 });
 
 it('refuses what is too large', () => {

@@ -13,6 +13,7 @@ import {
   visit,
   YAMLError,
 } from 'yaml';
+import { aliasProblem } from './aliases.ts';
 import { nestedTooDeep } from './depth.ts';
 import type { Issue, Position } from './issues.ts';
 
@@ -33,20 +34,20 @@ export interface Source {
 }
 
 export const MAX_SOURCE_BYTES = 1024 ** 2;
-/** Aliases may multiply nodes this many times in all, so that a small file cannot fill memory. */
-const MAX_ALIASES = 200;
 
 /** Reads YAML (JSON is read as the part of YAML that it is). Null when it cannot be read; why is added to `issues`. */
 export function parseSource({ file, text }: SourceText, code: string, issues: Issue[]): Source | null {
   const found: Issue[] = [];
-  const report = (message: string, hint = '', at: Position | null = null) =>
-    found.push({ code, file, line: at?.line ?? null, column: at?.column ?? null, key: '', message, hint });
+  const report = (message: string, hint = '', at: Position = START) =>
+    found.push({ code, file, ...at, key: '', message, hint });
   const source = read({ file, text }, report);
   issues.push(...found);
   return found.length === 0 ? source : null;
 }
 
-type Report = (message: string, hint?: string, at?: Position | null) => void;
+const START: Position = { line: 1, column: 1 };
+
+type Report = (message: string, hint?: string, at?: Position) => void;
 
 function read({ file, text }: SourceText, report: Report): Source | null {
   const bytes = Buffer.byteLength(text);
@@ -63,9 +64,10 @@ function read({ file, text }: SourceText, report: Report): Source | null {
   try {
     const doc = parseDocument(text, { lineCounter: lines, merge: true, prettyErrors: false, stringKeys: true });
     for (const error of [...doc.errors, ...doc.warnings]) report(...explain(error), at(error.pos[0]));
-    refuseOddKeys(doc, (message, offset) => report(message, '', at(offset)));
-    // Nothing is expanded from a document that is already refused.
-    const data = doc.errors.length > 0 ? null : doc.toJS({ maxAliasCount: MAX_ALIASES });
+    const odd = oddNodes(doc);
+    for (const { message, offset } of odd) report(message, '', at(offset));
+    // Nothing is expanded from a document that is already refused; aliases have been counted.
+    const data = doc.errors.length > 0 || odd.length > 0 ? null : doc.toJS({ maxAliasCount: -1 });
     return { file, data: data ?? {}, locate: (path) => locate(doc, path, at), label: (key) => key };
   } catch (error) {
     report(...explainThrown(error));
@@ -73,15 +75,17 @@ function read({ file, text }: SourceText, report: Report): Source | null {
   }
 }
 
-/** `__proto__` would silently set a prototype somewhere. */
-function refuseOddKeys(doc: Document, refuse: (message: string, offset: number) => void): void {
+/** What the library accepts and nothing good comes of. `__proto__` would silently set a prototype somewhere. */
+function oddNodes(doc: Document): { message: string; offset: number }[] {
+  const aliases = aliasProblem(doc);
+  const odd = aliases === null ? [] : [aliases];
   visit(doc, {
-    Pair(_, pair) {
-      if (isScalar(pair.key) && pair.key.value === '__proto__') {
-        refuse('`__proto__` cannot be a key', pair.key.range?.[0] ?? 0);
-      }
+    Pair(_, { key }) {
+      if (!isScalar(key) || key.value !== '__proto__') return;
+      odd.push({ message: '`__proto__` cannot be a key', offset: key.range?.[0] ?? 0 });
     },
   });
+  return odd;
 }
 
 /** What the YAML library says, in words that help. */
@@ -97,7 +101,6 @@ function explain(error: YAMLError): [message: string, hint: string] {
 }
 
 function explainThrown(error: unknown): [message: string, hint: string] {
-  if (error instanceof ReferenceError) return [`aliases: ${firstLine(error.message)}`, ''];
   if (error instanceof YAMLError) return explain(error);
   throw error;
 }
@@ -109,7 +112,7 @@ function firstLine(text: string): string {
 type At = (offset: number) => Position;
 
 /** Goes down the path and remembers the last key that was really there. */
-function locate(doc: Document, path: readonly PropertyKey[], at: At): Position | null {
+function locate(doc: Document, path: readonly PropertyKey[], at: At): Position {
   let node: Node | null = doc.contents as Node | null;
   let offset = node?.range?.[0];
   for (const part of path) {
@@ -118,7 +121,7 @@ function locate(doc: Document, path: readonly PropertyKey[], at: At): Position |
     offset = step.offset ?? offset;
     node = step.node;
   }
-  return offset === undefined ? null : at(offset);
+  return at(offset ?? 0);
 }
 
 interface Step {

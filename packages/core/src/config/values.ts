@@ -65,24 +65,32 @@ export const word = <W extends string>(words: readonly W[]): z.ZodType<W> => par
 
 export const flag = (): z.ZodType<boolean> =>
   parsed((value) => {
-    if (typeof value === 'boolean') return value;
+    if (value === true || value === 'true') return true;
+    if (value === false || value === 'false') return false;
     throw badValue(`must be true or false, is ${describe(value)}`);
   });
 
+/** A number, also as a text of digits: quoted in a file, or from a command line. Anything else stays as it is. */
+function numeric(value: unknown): unknown {
+  return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+}
+
+function toWhole(value: unknown): number {
+  const number = numeric(value);
+  if (typeof number === 'number' && Number.isSafeInteger(number)) return number;
+  throw badValue(`must be a whole number, is ${describe(value)}`);
+}
+
 /** A whole number within bounds. */
 export const count = (min: number, max: number): z.ZodType<number> =>
-  parsed((value) => {
-    if (typeof value !== 'number' || !Number.isSafeInteger(value)) {
-      throw badValue(`must be a whole number, is ${describe(value)}`);
-    }
-    return within(value, min, max, String);
-  });
+  parsed((value) => within(toWhole(value), min, max, String));
 
 /** A number above zero, such as an amount of money. */
 export const amount = (max: number): z.ZodType<number> =>
   parsed((value) => {
-    if (typeof value !== 'number' || !(value > 0)) throw badValue(`must be a number above 0, is ${describe(value)}`);
-    return within(value, 0, max, String);
+    const number = numeric(value);
+    if (typeof number === 'number' && number > 0) return within(number, 0, max, String);
+    throw badValue(`must be a number above 0, is ${describe(value)}`);
   });
 
 export const percent = (): z.ZodType<number> => parsed((value) => parsePercent(scalar(value, 'a percentage')));
@@ -105,7 +113,8 @@ export function duration(minMs: number, none: 'none' | 'bounded'): z.ZodType<num
 /** `high`, `medium`, `low`, or a number from 0 to 100. */
 export const priority = (): z.ZodType<number> =>
   parsed((value) => {
-    if (typeof value === 'number' && value >= 0 && value <= 100) return value;
+    const number = numeric(value);
+    if (typeof number === 'number' && number >= 0 && number <= 100) return number;
     if (typeof value === 'string' && Object.hasOwn(PRIORITIES, value)) return PRIORITIES[value as 'high'];
     const hint = typeof value === 'string' ? didYouMean(value, Object.keys(PRIORITIES)) : '';
     throw badValue(`must be high, medium, low or a number from 0 to 100; is ${describe(value)}`, hint);
@@ -141,10 +150,7 @@ const LIMIT_PARSERS: Record<LimitUnit, (value: unknown) => number | string> = {
   bytes: (value) => parseBytes(scalar(value, 'a size')),
   rate: (value) => parseRate(scalar(value, 'a rate')),
   cpuset: (value) => parseCpuset(String(scalar(value, 'a list of CPUs'))),
-  count: (value) => {
-    if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
-    throw badValue(`must be a whole number, is ${describe(value)}`);
-  },
+  count: toWhole,
 };
 
 /** One limit of the table; null where the file says `none`. */

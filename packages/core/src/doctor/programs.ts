@@ -1,5 +1,5 @@
 import { missing, ok, warn } from './finding.ts';
-import type { Check } from './types.ts';
+import type { Check, Finding, Readers } from './types.ts';
 import { atLeast } from './versions.ts';
 
 const node: Check = {
@@ -36,8 +36,7 @@ const helper: Check = {
   async run(readers) {
     const facts = await readers.helper();
     if ('unreachable' in facts) {
-      const cost = 'Only level basic: no sandboxes and no limits.';
-      return missing('helper', facts.unreachable, cost, 'Start it: see docs/install.md.');
+      return absentHelper(readers, facts.unreachable);
     }
     const found = `${facts.server}, cgroups ${facts.mode}, can: ${facts.capabilities.join(' ')}`;
     if (facts.missing.length === 0) return ok('helper', found);
@@ -45,6 +44,21 @@ const helper: Check = {
     return warn('helper', found, `Not to be had here: ${lacking}.`, 'See each reason.');
   },
 };
+
+/** An engine of root starts one by itself; for anybody else that is root's decision. */
+function absentHelper({ uid }: Readers, why: string): Finding {
+  if (uid === 0) {
+    const cost = 'What it can do here is known when it runs.';
+    return warn(
+      'helper',
+      `${why}: the engine of root starts it when it is needed`,
+      cost,
+      'drover up, then drover doctor',
+    );
+  }
+  const cost = 'Only level basic: no sandboxes and no limits.';
+  return missing('helper', why, cost, `Let root start it: sudo drover-helper --allow-uid ${uid}`);
+}
 
 /** Programs that drover runs. */
 export const PROGRAM_CHECKS: readonly Check[] = [node, git, keeper, helper];

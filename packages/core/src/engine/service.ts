@@ -96,6 +96,7 @@ export class EngineService {
           counts: countStates(tasks.filter((task) => task.plan_id === plan.id)),
         })),
       tasks: tasks.map((task) => this.#view(task)),
+      lastEvent: store.lastEventSeq(),
       slots: { used: fleet.activeCount, max: fleet.maxParallel },
       machine: await readMachine(),
     };

@@ -15,6 +15,7 @@ import {
 import type { PlanDefinition, TaskDefinition } from '../tasks/definition.ts';
 import { nameProblem, SOLO_PLAN, toName } from '../tasks/names.ts';
 import { impossibleLimits, type MachineFacts } from './choose-limits.ts';
+import { PLAIN_TYPE } from './choose-work.ts';
 import { findCycles } from './graph.ts';
 import type { Level } from './level.ts';
 import { planConfigSource } from './plan-config.ts';
@@ -23,8 +24,6 @@ import { resolveWork } from './resolve-work.ts';
 import { typeLevel } from './type-level.ts';
 
 const CODE = 'plan_invalid';
-/** Type of a task that names none. */
-const PLAIN_TYPE = 'task';
 
 export interface LoadPlanInput {
   /** The plan's file as the user named it: for messages and the plan's default name. */
@@ -189,7 +188,8 @@ function checkIds(source: Source, raw: readonly RawTask[], issues: Issue[]): voi
 
 function checkDependencies(source: Source, raw: readonly RawTask[], items: readonly unknown[], issues: Issue[]): void {
   // A task that cannot be read is still there: that it has faults is told once, not again by its dependents.
-  const ids = new Set(items.map((item) => String((item as { id?: unknown } | null)?.id)));
+  const known = items.map((item) => (item as { id?: unknown } | null)?.id);
+  const ids = new Set(known.filter((id) => typeof id === 'string'));
   for (const { id, index, settings } of raw) {
     for (const wanted of settings.depends_on ?? []) {
       if (ids.has(wanted)) continue;
@@ -200,7 +200,7 @@ function checkDependencies(source: Source, raw: readonly RawTask[], items: reado
   const graph = raw.map(({ id, settings }) => ({ id, dependsOn: settings.depends_on ?? [] }));
   for (const cycle of findCycles(graph)) {
     const index = raw.find(({ id }) => id === cycle[0])!.index;
-    const message = `tasks depend on each other in a circle: ${cycle.join(' -> ')}`;
+    const message = `tasks depend on each other in a cycle: ${cycle.join(' -> ')}`;
     issues.push(issueAt(source, ['tasks', index, 'depends_on'], CODE, message, 'Take one of these dependencies away.'));
   }
 }

@@ -23,6 +23,13 @@ it("is the user's own word: it may loosen", () => {
   expect(resolveTask({ task, config, adapters }).limits.memory).toBe(9 * 1024 ** 3);
 });
 
+it('may only tighten where it is not', () => {
+  const task = { id: 'a', command: ['x'], limits: { memory: '9G' } };
+  expect(() => resolveTask({ task, config, adapters, trusted: false })).toThrow(
+    expect.objectContaining({ code: 'config_untrusted' }),
+  );
+});
+
 it('names keys as the caller knows them', () => {
   const label = (key: string) => (key === 'limits.memory' ? '--memory' : key);
   const attempt = () =>

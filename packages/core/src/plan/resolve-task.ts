@@ -9,6 +9,7 @@ import {
 } from '../config/index.ts';
 import type { TaskDefinition } from '../tasks/definition.ts';
 import type { MachineFacts } from './choose-limits.ts';
+import { PLAIN_TYPE } from './choose-work.ts';
 import type { Level } from './level.ts';
 import { taskSchema } from './plan-schema.ts';
 import { resolveWork } from './resolve-work.ts';
@@ -26,10 +27,13 @@ export interface ResolveTaskInput {
   machine?: MachineFacts | undefined;
   /** What a key is called where it came from, for messages: `limits.memory` is `--memory`. */
   label?: (key: string) => string;
+  /** Is it the user's own word, which may loosen? So it is unless said otherwise, as for a task that an agent asks for. */
+  trusted?: boolean;
 }
 
-/** One task without a plan, by the rules of a plan's tasks. It is the user's own word: it may loosen. Throws {@link ConfigError}. */
-export function resolveTask({ task, id, config, adapters, machine, label }: ResolveTaskInput): TaskDefinition {
+/** One task without a plan, by the rules of a plan's tasks. Throws {@link ConfigError}. */
+export function resolveTask(input: ResolveTaskInput): TaskDefinition {
+  const { task, id, config, adapters, machine, label, trusted = true } = input;
   const issues: Issue[] = [];
   const source = flagsSource(task, label);
   const settings = checkSource(taskSchema, source, CODE, issues);
@@ -38,12 +42,12 @@ export function resolveTask({ task, id, config, adapters, machine, label }: Reso
   let resolved: TaskDefinition | null = null;
   if (settings && chosen !== undefined) {
     const { id: _, type: ownType, depends_on, base, ...own } = settings;
-    const type = ownType ?? 'task';
-    const level: Level = { title: `task \`${chosen}\``, kind: 'task', settings: own, trusted: true, source, path: [] };
+    const type = ownType ?? PLAIN_TYPE;
+    const level: Level = { title: `task \`${chosen}\``, kind: 'task', settings: own, trusted, source, path: [] };
     const levels = [level, typeLevel(config, type)].filter((candidate) => candidate !== null);
     const dependsOn = depends_on ?? [];
-    const input = { id: chosen, type, dependsOn, base, levels, loaded: config, ceiling: config, adapters, machine };
-    resolved = resolveWork(input, issues);
+    const whole = { id: chosen, type, dependsOn, base, levels, loaded: config, ceiling: config, adapters, machine };
+    resolved = resolveWork(whole, issues);
   }
   throwIssues(
     CODE,

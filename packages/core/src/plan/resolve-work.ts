@@ -13,7 +13,7 @@ import { chooseWork } from './choose-work.ts';
 import { firstSaid, type Level, levelIssue } from './level.ts';
 
 /** Types whose work changes nothing by its nature. All others are expected to leave a change. */
-const EXPECTS_NONE: readonly string[] = ['test', 'tests', 'review'];
+export const EXPECTS_NONE: readonly string[] = ['setup', 'test', 'tests', 'review'];
 
 export interface ResolveInput {
   id: string;

@@ -1,4 +1,5 @@
 import { outcomeRule } from '../tasks/outcomes.ts';
+import { bySubmission } from './order.ts';
 import type { DependencyState, QueuedTask } from './types.ts';
 
 /** What dependencies say about a task: it can go, it waits, or it never can. */
@@ -10,45 +11,53 @@ const MET: Verdict = { kind: 'met' };
 const NAMED = 3;
 
 /**
- * Verdicts for all queued tasks. Fails closed: a dependency that ended without success, or can never start itself, blocks
- * whatever depends on it, however far away, with the cause at the root.
+ * Verdicts for all queued tasks, in their order. Fails closed: a dependency that ended without success, or can never start
+ * itself, blocks whatever depends on it, however far away, with the cause at the root.
  */
-export function dependencyVerdicts(queued: readonly QueuedTask[]): Map<string, Verdict> {
+export function dependencyVerdicts(queued: readonly QueuedTask[]): Verdict[] {
   const causes = rootCauses(queued);
-  return new Map(queued.map((task) => [task.ref, verdict(task, causes.get(task.ref))]));
+  return queued.map((task) => verdict(task, causes));
 }
 
-function verdict(task: QueuedTask, cause: string | undefined): Verdict {
+function verdict(task: QueuedTask, causes: ReadonlyMap<string, string>): Verdict {
+  if (task.dependencies.length === 0) return MET;
+  const cause = causes.size === 0 ? undefined : causes.get(task.ref);
   if (cause !== undefined) return { kind: 'blocked', reason: `blocked: ${cause}` };
   const open = task.dependencies.filter((dependency) => dependency.state !== 'ended');
   return open.length === 0 ? MET : { kind: 'waits', reason: `waits for ${nameOpen(open)}` };
 }
 
 /** Tasks that can never start, with why: from each cause along the edges to all that depend on it. */
-function rootCauses(queued: readonly QueuedTask[]): Map<string, string> {
-  const dependents = new Map<string, string[]>();
+function rootCauses(queued: readonly QueuedTask[]): ReadonlyMap<string, string> {
+  if (queued.every((task) => firstCause(task.dependencies) === null)) return new Map();
+  // Of several causes, which one is told must not depend on the order in which the queue was given.
+  const ordered = [...queued].sort(bySubmission);
   const causes = new Map<string, string>();
-  const spread: string[] = [];
-  for (const task of queued) {
-    for (const dependency of task.dependencies) {
-      const known = dependents.get(dependency.ref);
-      if (known) known.push(task.ref);
-      else dependents.set(dependency.ref, [task.ref]);
-    }
+  for (const task of ordered) {
     const cause = firstCause(task.dependencies);
-    if (cause === null) continue;
-    causes.set(task.ref, cause);
-    spread.push(task.ref);
+    if (cause !== null) causes.set(task.ref, cause);
   }
-  for (let next = 0; next < spread.length; next += 1) {
-    const ref = spread[next]!;
-    for (const dependent of dependents.get(ref) ?? []) {
-      if (causes.has(dependent)) continue;
-      causes.set(dependent, causes.get(ref)!);
-      spread.push(dependent);
+  spread(causes, dependentsOf(ordered));
+  return causes;
+}
+
+function dependentsOf(queued: readonly QueuedTask[]): Map<string, string[]> {
+  const dependents = new Map<string, string[]>();
+  for (const task of queued) {
+    for (const { ref } of task.dependencies) {
+      const known = dependents.get(ref);
+      if (known) known.push(task.ref);
+      else dependents.set(ref, [task.ref]);
     }
   }
-  return causes;
+  return dependents;
+}
+
+/** What is set while a map is walked is walked too: this goes on until nothing more depends on a cause. */
+function spread(causes: Map<string, string>, dependents: ReadonlyMap<string, readonly string[]>): void {
+  for (const [ref, cause] of causes) {
+    for (const dependent of dependents.get(ref) ?? []) if (!causes.has(dependent)) causes.set(dependent, cause);
+  }
 }
 
 function firstCause(dependencies: readonly DependencyState[]): string | null {

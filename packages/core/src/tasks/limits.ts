@@ -1,7 +1,4 @@
-/**
- * Limits of one attempt, as numbers of one unit each. The table carries all that config, plans, help and docs say of a limit;
- * its keys are the ones of `limits:` in a plan.
- */
+/** Limits of one attempt, as numbers of one unit each. {@link LIMIT_RULES} carries all that files, help and docs say of them. */
 export interface Limits {
   /** CPU quota in CPUs: 0.5 is half a CPU. */
   cpus?: number;

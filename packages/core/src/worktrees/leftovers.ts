@@ -6,7 +6,8 @@ import { type InsideExec, type InsideResult, runInside } from './inside.ts';
  * middle of. Answers whether there was something. Throws `takeover_failed` when git inside cannot be brought to it.
  */
 export async function commitLeftovers(exec: InsideExec, options: { message: string }): Promise<boolean> {
-  await removeLocks(exec);
+  // The agent is dead: a lock that it left is nobody's any more.
+  await removeInGitDir(exec, ['index.lock', 'HEAD.lock']);
   let status = await runInside(exec, [
     'status',
     '--porcelain',
@@ -16,6 +17,7 @@ export async function commitLeftovers(exec: InsideExec, options: { message: stri
   ]);
   if (status.code !== 0) {
     // An index that cannot be read is built anew from HEAD; the files themselves are what counts.
+    await removeInGitDir(exec, ['index']);
     await runInside(exec, ['read-tree', '--reset', 'HEAD']);
     status = await mustRun(exec, ['status', '--porcelain', '-z', '--untracked-files=all', '--ignore-submodules=all']);
   }
@@ -44,12 +46,10 @@ async function commitTree(exec: InsideExec, message: string, before: InsideResul
   return true;
 }
 
-/** The agent is dead: a lock that it left is nobody's any more. */
-async function removeLocks(exec: InsideExec): Promise<void> {
+async function removeInGitDir(exec: InsideExec, names: readonly string[]): Promise<void> {
   const found = await runInside(exec, ['rev-parse', '--absolute-git-dir']);
   if (found.code !== 0) return;
-  const gitDir = text(found);
-  const child = await exec(['rm', '-f', '--', `${gitDir}/index.lock`, `${gitDir}/HEAD.lock`]);
+  const child = await exec(['rm', '-f', '--', ...names.map((name) => `${text(found)}/${name}`)]);
   child.stdin.end();
   child.stdout.resume();
   child.stderr.resume();

@@ -169,7 +169,8 @@ function removeTree(path: string): void {
     if (entry.isDirectory()) removeTree(join(path, entry.name));
   for (let i = 0; i < 100; i++) {
     try {
-      return rmdirSync(path);
+      rmdirSync(path);
+      return;
     } catch {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }
