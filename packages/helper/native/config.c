@@ -169,8 +169,9 @@ static int read_flag(struct config *c, char **argv, bool files_only, struct erro
 {
 	const char *flag = argv[0], *value = argv[1];
 
-	if (strcmp(flag, "--print-protocol") == 0) {
-		c->print_protocol = true;
+	if (strcmp(flag, "--print-protocol") == 0 || strcmp(flag, "--help") == 0) {
+		c->print_protocol |= flag[2] == 'p';
+		c->help |= flag[2] == 'h';
 		return 1;
 	}
 	if (strncmp(flag, "--", 2) != 0 || !value)
@@ -199,8 +200,10 @@ int config_read(struct config *c, int argc, char **argv, struct error *err)
 	*c = (struct config){ .socket = "/run/drover/helper.sock", .state_dir = "/run/drover", .cgroup = "drover",
 			      .file = CONFIG_FILE, .agent_first = 2000000, .agent_last = 2065535, .max_sandboxes = 64 };
 	(void)argc;
-	if (read_flags(c, argv, true, err) < 0 || c->print_protocol)
-		return c->print_protocol ? 0 : -1;
+	if (read_flags(c, argv, true, err) < 0)
+		return -1;
+	if (c->print_protocol || c->help)
+		return 0;
 	if (default_libexec(c, err) < 0 || read_file(c, strcmp(c->file, CONFIG_FILE) != 0, err) < 0)
 		return -1;
 	return read_flags(c, argv, false, err);

@@ -12,6 +12,18 @@
 
 /* ---- listening ---- */
 
+/* Where it is bound is where it must be hidden from agents. */
+static int take_name(struct helper *h)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNSPEC };
+	socklen_t len = sizeof address;
+
+	if (getsockname(h->listener, (struct sockaddr *)&address, &len) < 0 || address.sun_family != AF_UNIX || !plain_path(address.sun_path))
+		return -1;
+	snprintf(h->config.socket, sizeof h->config.socket, "%s", address.sun_path);
+	return 0;
+}
+
 static int take_passed_socket(struct helper *h)
 {
 	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
@@ -24,11 +36,11 @@ static int take_passed_socket(struct helper *h)
 	fcntl(3, F_SETFD, FD_CLOEXEC);
 	fcntl(3, F_SETFL, O_NONBLOCK);
 	h->listener = 3;
-	return 0;
+	return take_name(h);
 }
 
-/* A directory that somebody else can write would let him put his own socket at our name. */
-static int check_directory(const char *path, struct error *err)
+/* Somebody else who could write here would put his own socket at our name, or his own entries into our registry. */
+int own_directory(const char *path, struct error *err)
 {
 	struct stat st;
 
@@ -66,17 +78,18 @@ static int set_access(const struct helper *h, const char *path, struct error *er
 int connections_listen(struct helper *h, struct error *err)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	const char *slash = strrchr(h->config.socket, '/');
+	bool passed;
 
 	for (size_t i = 0; i < MAX_CONNECTIONS; i++)
 		h->connections[i].fd = -1;
-	snprintf(h->socket_dir, sizeof h->socket_dir, "%.*s", (int)(slash - h->config.socket), h->config.socket);
+	passed = take_passed_socket(h) == 0;
+	snprintf(h->socket_dir, sizeof h->socket_dir, "%.*s", (int)(strrchr(h->config.socket, '/') - h->config.socket), h->config.socket);
 	if (h->socket_dir[0] == '\0')
 		return fail(err, "internal", "the socket cannot be in /");
-	if (take_passed_socket(h) == 0)
+	if (passed)
 		return 0;
 	snprintf(address.sun_path, sizeof address.sun_path, "%s", h->config.socket);
-	if (check_directory(h->socket_dir, err) < 0 || check_not_served(&address, err) < 0)
+	if (own_directory(h->socket_dir, err) < 0 || check_not_served(&address, err) < 0)
 		return -1;
 	h->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (unlink(address.sun_path) < 0 && errno != ENOENT)

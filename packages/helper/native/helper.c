@@ -237,6 +237,20 @@ static void stop(struct helper *h)
 	cgroups_close(&h->cgroups);
 }
 
+static const char usage[] =
+	"drover-helper: the privileged part of Drover. Runs as root.\n"
+	"  --socket PATH          default /run/drover/helper.sock, unless systemd passes one\n"
+	"  --state-dir DIR        registry and staging; default /run/drover\n"
+	"  --cgroup NAME          own group in each hierarchy; default drover\n"
+	"  --libexec DIR          where drover-keeper and drover-init are; default beside this program\n"
+	"  --group NAME           whose members may use it\n"
+	"  --allow-uid N          who may use it (repeatable)\n"
+	"  --agent-uids A-B       uids for the agents of root; default 2000000-2065535\n"
+	"  --idle-exit SECONDS    end when nobody is connected and there is no sandbox\n"
+	"  --config FILE          the same as key=value lines (without --); default /etc/drover/helper.conf\n"
+	"  --max_sandboxes N --max_memory BYTES --max_pids N   ceilings of each user\n"
+	"  --print-protocol       the table of requests, as JSON lines\n";
+
 int main(int argc, char **argv)
 {
 	struct error err;
@@ -247,10 +261,12 @@ int main(int argc, char **argv)
 		say("%s", err.text);
 		return 2;
 	}
-	if (helper.config.print_protocol) {
+	if (helper.config.help)
+		fputs(usage, stdout);
+	if (helper.config.print_protocol)
 		protocol_print();
+	if (helper.config.help || helper.config.print_protocol)
 		return 0;
-	}
 	if (start(&helper, &err) < 0) {
 		say("%s", err.text);
 		return 1;

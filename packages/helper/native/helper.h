@@ -65,7 +65,7 @@ struct config {
 	uid_t agent_first, agent_last;
 	uint64_t max_sandboxes;
 	uint64_t max_memory, max_pids; /* 0: no ceiling */
-	bool print_protocol;
+	bool print_protocol, help;
 };
 
 /* Reads argv and the configuration file; flags win. Returns 0 or -1. */
@@ -317,6 +317,9 @@ struct reply_to {
 	uint32_t generation;
 	uint32_t id;
 };
+
+/* Makes a directory unless it is there, and makes sure that only root can write it. Returns 0 or -1. */
+int own_directory(const char *path, struct error *err);
 
 /* Opens the listening socket, or takes the one systemd passed. Returns 0 or -1. */
 int connections_listen(struct helper *h, struct error *err);

@@ -21,8 +21,8 @@ int registry_open(struct registry *r, const char *state_dir, struct error *err)
 {
 	fd_auto int state = -1;
 
-	if (mkdir(state_dir, 0755) < 0 && errno != EEXIST)
-		return fail_errno(err, "internal", "%s", state_dir);
+	if (own_directory(state_dir, err) < 0)
+		return -1;
 	state = open(state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (state < 0)
 		return fail_errno(err, "internal", "%s", state_dir);

@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { once } from 'node:events';
 import { chown, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { HelperClient } from './helper-client.ts';
-import { canRunHelper, HelperDaemon, slow } from './testing/helper-daemon.ts';
+import { canRunHelper, HelperDaemon, slow, until } from './testing/helper-daemon.ts';
 
 describe.skipIf(!canRunHelper)('a sandbox', { timeout: 60_000 * slow }, () => {
   let daemon: HelperDaemon;
@@ -221,6 +222,7 @@ try("inet", 41, 2, 1, 0); try("unix", 41, 1, 1, 0); try("netlink", 41, 16, 3, 0)
     await expect(daemon.run(client, sandbox, 'true')).rejects.toMatchObject({ code: 'busy' });
     await client.kill(sandbox, 'all');
     expect(await run('echo again')).toBe('again\n');
+    await until(() => existsSync(join(dir, 'exit')));
     expect(await readFile(join(dir, 'exit'), 'utf8')).toContain('init_lost');
   });
 });

@@ -141,7 +141,7 @@ export class HelperDaemon {
     await this.end('SIGTERM');
     for (const base of this.groups()) killTree(base);
     for (const base of this.groups()) removeTree(base);
-    await rm(this.dir, { recursive: true, force: true });
+    await rm(this.dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 
   /** The daemon's own group in each hierarchy. */
