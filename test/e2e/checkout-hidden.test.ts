@@ -15,7 +15,6 @@ const probe = (checkout: string, state: string) => `
   try list-checkout test -n "$(ls -A '${checkout}' 2>/dev/null | grep -v '^.git$')"
   try write-checkout sh -c "echo x > '${checkout}/planted.txt'"
   try write-real-config git config --file '${checkout}/.git/config' core.fsmonitor /tmp/x
-  try see-hook test -e '${checkout}/.git/hooks/post-commit'
   try read-database cat '${state}/drover.db'
   try talk-to-engine test -S '${state}/engine.sock'
   try other-worktree sh -c "ls '${state}'/worktrees/*/*/ | grep -v '^prober' | grep -q neighbour"

@@ -22,6 +22,7 @@ test('success without a change is no_changes, unless none is expected', async ()
     undone: 'no_changes',
     review: 'ok',
   });
-  // A task that was to change nothing and did so has a result all the same: the commit that it started from.
+  // A result without commits is one, too: others may depend on it.
   expect(await repository.branches()).toEqual(['drover/still/review']);
+  expect(await repository.git('rev-parse', 'drover/still/review')).toBe(await repository.git('rev-parse', 'main'));
 });

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connectEngine } from '@drover/core/client';
 import { expect, test } from 'vitest';
 import { plan, task } from '../support/plans.ts';
 import { processes } from '../support/proc.ts';
@@ -35,32 +36,26 @@ test.runIf(isRoot)(
     const running = world().run(plan('stubborn', [task('daemons', 'exec python3 stubborn-daemon.py')]), { repository });
     await expect.poll(() => stubborn().length, { timeout: 30_000, interval: 50 }).toBe(DAEMONS + 1);
 
-    const watched = watchUntilEmpty();
-    const stopped = await world().drover(repository.path, ['stop', 'stubborn/daemons', '--grace', '0']);
-    const emptied = await watched;
+    const group = agentGroup();
+    const api = await connectEngine({ env: world().env });
+    const asked = performance.now();
+    const stopping = api.stop({ refs: ['stubborn/daemons'], graceMs: 0 });
+    const emptied = await untilEmpty(group, asked);
+    await stopping;
+    await api.close();
 
-    expect(stopped.exitCode).toBe(0);
     expect(stubborn()).toEqual([]);
-    console.log(`stop: ${DAEMONS + 1} processes gone in ${emptied.toFixed(1)} ms, first death to last`);
+    console.log(`stop: ${DAEMONS + 1} processes gone ${emptied.toFixed(1)} ms after the engine was asked`);
     expect(emptied).toBeLessThanOrEqual(100);
     await running;
     expect((await world().task('stubborn/daemons')).outcome).toBe('cancelled');
   },
 );
 
-/**
- * Reads the groups' own process lists as fast as it can: milliseconds from the first daemon missing to the last gone. The
- * command's own start-up (a Node process) is not the sandbox's.
- */
-async function watchUntilEmpty(): Promise<number> {
-  const group = agentGroup();
-  const full = population(group);
-  let first: number | undefined;
-  const deadline = performance.now() + 20_000;
-  while (performance.now() < deadline) {
-    const now = population(group);
-    if (first === undefined && now < full) first = performance.now();
-    if (now === 0) return performance.now() - (first ?? performance.now());
+/** Reads the group's own list of processes as fast as it can: milliseconds since `asked` at which it was empty. */
+async function untilEmpty(group: string, asked: number): Promise<number> {
+  while (performance.now() - asked < 20_000) {
+    if (population(group) === 0) return performance.now() - asked;
     await new Promise((resolve) => setImmediate(resolve));
   }
   throw new Error(`${population(group)} processes are still in ${group}`);

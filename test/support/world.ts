@@ -177,16 +177,18 @@ export class World {
     if (this.user) await execa('chown', ['-R', `${this.user.uid}:${this.user.gid}`, path]);
   }
 
-  /** Ends everything and fails with a listing where anything is left. */
+  /** Ends everything and fails with a listing where anything is left. Every step is taken, whatever the ones before came to. */
   async dispose(): Promise<void> {
     const problems: string[] = [];
-    if (this.enginePid()) problems.push(...(await this.#shutDown()));
-    for (const repository of this.repositories) problems.push(...(await leftWorktrees(repository)));
-    problems.push(...this.#leftState());
-    problems.push(...(await this.#stopHelper()));
-    problems.push(...(await this.#leaks()));
-    rmSync(this.root, { recursive: true, force: true });
-    await this.user?.remove();
+    const steps: (() => Promise<string[]> | string[])[] = [
+      () => (this.enginePid() ? this.#shutDown() : []),
+      async () => (await Promise.all(this.repositories.map(leftWorktrees))).flat(),
+      () => this.#leftState(),
+      () => this.#stopHelper(),
+      () => this.#leaks(),
+      () => this.#remove(),
+    ];
+    for (const step of steps) problems.push(...(await outcomeOf(step)));
     if (problems.length > 0) throw new Error(problems.join('\n'));
   }
 
@@ -195,6 +197,12 @@ export class World {
     if (!this.helper?.isRunning) return [];
     const code = await this.helper.stop();
     return code === 0 ? [] : [`the helper ended with ${code}:\n${this.helper.log()}`];
+  }
+
+  async #remove(): Promise<string[]> {
+    rmSync(this.root, { recursive: true, force: true });
+    await this.user?.remove();
+    return [];
   }
 
   async #leaks(): Promise<string[]> {
@@ -295,6 +303,15 @@ function makeHome(home: string, env: Record<string, string>, options: WorldOptio
     chownSync(path, user.uid, user.gid);
   }
   if (existsSync(join(config, 'config.yaml'))) chownSync(join(config, 'config.yaml'), user.uid, user.gid);
+}
+
+/** What a step found, or why it failed. */
+async function outcomeOf(step: () => Promise<string[]> | string[]): Promise<string[]> {
+  try {
+    return await step();
+  } catch (error) {
+    return [error instanceof Error ? (error.stack ?? error.message) : String(error)];
+  }
 }
 
 async function leftWorktrees(repository: Repository): Promise<string[]> {

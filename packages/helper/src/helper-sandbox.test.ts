@@ -42,7 +42,7 @@ describe.skipIf(!canRunHelper)('a sandbox', { timeout: 60_000 * slow }, () => {
   });
 
   test('processes of the host are not there', async () => {
-    const output = await run('ls -d /proc/[0-9]*; kill -0 ' + process.pid);
+    const output = await run(`ls -d /proc/[0-9]*; kill -0 ${process.pid}`);
     expect(output.split('\n').filter((line) => line.startsWith('/proc/')).length).toBeLessThan(6);
     expect(output).toContain('No such process');
   });
@@ -161,7 +161,7 @@ try("tiocsti", 16, 0, $tiocsti, 0); try("tiocsti64", 16, 0, $sti32, 0);
 try("vsock", 41, 40, 1, 0); try("alg", 41, 38, 5, 0); try("packet", 41, 17, 3, 0); try("packet64", 41, 17 + (1<<32), 3, 0); try("x25", 41, 9, 5, 0);
 try("x25high", 41, 9 + (1<<32), 5, 0);
 try("inet", 41, 2, 1, 0); try("unix", 41, 1, 1, 0); try("netlink", 41, 16, 3, 0); try("newuser", 56, 0x10000011, 0, 0, 0, 0);`;
-    const output = await run("perl -e '" + program + "'");
+    const output = await run(`perl -e '${program}'`);
     const got = Object.fromEntries(
       output
         .trim()

@@ -187,6 +187,12 @@ describe('agents', () => {
     expect(load(both + one('type: t, agent: claude'), { agent: 'command' }).tasks[0]).not.toHaveProperty('prompt');
   });
 
+  it('take a task with both, where an agent is named', () => {
+    const both = `defaults: {agent: command}\n${one('prompt: p, command: c')}`;
+    expect(load(both).tasks[0]).toMatchObject({ agent: 'command', command: ['sh', '-c', 'c'] });
+    expect(load(both, { agent: 'claude' }).tasks[0]).toMatchObject({ agent: 'claude', prompt: 'p' });
+  });
+
   it.each([
     ['prompt: x, agent: command', 'agent `command` takes a command, but task `a` gives a prompt'],
     ['command: x, agent: claude', 'agent `claude` takes a prompt, but task `a` gives a command'],
