@@ -9,6 +9,7 @@ export default defineConfig({
     setupFiles: ['test/support/setup-file.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 10_000 } },
     fileParallelism: true,
     maxWorkers: 2,
     pool: 'forks',

@@ -1,5 +1,9 @@
 // Writes the pages of docs/ that are made from code. Run after the build.
 import { writeFileSync } from 'node:fs';
+import { cliPage } from '../packages/cli/dist/docs.js';
 import { configurationPage } from '../packages/core/dist/plan/docs.js';
 
-writeFileSync(new URL('../docs/configuration.md', import.meta.url), configurationPage());
+const write = (name, text) => writeFileSync(new URL(`../docs/${name}`, import.meta.url), text);
+
+write('configuration.md', configurationPage());
+write('cli.md', await cliPage());

@@ -148,7 +148,8 @@ test('wait: all that is open, exit by outcome', async () => {
   world.engine.put('old/c', { state: 'ended', outcome: 'verify_failed' });
   world.engine.emit('task_queued', 'demo/a', 'long ago');
   const wait = world.start(['wait']);
-  setTimeout(() => start('demo/a'), 300);
+  await world.engine.whenFollowed();
+  start('demo/a');
   await wait.until('demo/a  runs');
   end('demo/a');
   end('other/b', 'verify_failed');
@@ -162,7 +163,8 @@ test('wait --any ends with the first; --timeout gives up', async () => {
   world.engine.put('demo/a');
   world.engine.put('demo/b');
   const any = world.start(['wait', 'demo/', '--any', '--json']);
-  setTimeout(() => end('demo/b'), 300);
+  await world.engine.whenFollowed();
+  end('demo/b');
   expect(JSON.parse((await any.result).stdout)).toMatchObject({ ok: true, tasks: [{ ref: 'demo/b' }] });
   const timed = await world.run(['wait', 'demo/a', '--timeout', '300ms', '--json']);
   expect(timed.code).toBe(1);

@@ -22,8 +22,24 @@ for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 }
 
+/** It may have been removed under the shell; only commands that need it then fail. */
+function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return process.env.PWD ?? '/';
+  }
+}
+
 const { env, stdout, stderr } = process;
-const call = { argv: process.argv.slice(2), env, cwd: process.cwd(), stdout, stderr, interrupted: interrupt.signal };
+const call = {
+  argv: process.argv.slice(2),
+  env,
+  cwd: currentDirectory(),
+  stdout,
+  stderr,
+  interrupted: interrupt.signal,
+};
 const code = await Promise.race([runCli(call), interrupted]);
 // What is written to a pipe may still be on its way.
 await Promise.race([Promise.all([drained(stdout), drained(stderr)]), interrupted]);

@@ -124,9 +124,10 @@ describe('attach', () => {
     await run.until(/got hello\n24 80/);
     run.resize(100, 30);
     await run.until('leaves');
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    run.type('again\r');
+    // When the new size arrives is not told: it is asked for until it is there.
+    const asking = setInterval(() => run.type('again\r'), 200);
     await run.until(/got again\n30 100/);
+    clearInterval(asking);
     run.type('\u001d');
     expect(await run.exit).toBe(0);
     expect(run.lines().join('\n')).toContain('[left demo/a; it goes on]');

@@ -131,7 +131,7 @@ static size_t count_of(const struct helper *h, uid_t uid)
 	size_t n = 0;
 
 	for (size_t i = 0; i < MAX_CONNECTIONS; i++)
-		n += h->connections[i].fd >= 0 && h->connections[i].peer.uid == uid;
+		n += h->connections[i].fd >= 0 && !h->connections[i].refusal && h->connections[i].peer.uid == uid;
 	return n;
 }
 
@@ -142,6 +142,14 @@ size_t connections_count(const struct helper *h)
 	for (size_t i = 0; i < MAX_CONNECTIONS; i++)
 		n += h->connections[i].fd >= 0;
 	return n;
+}
+
+bool connections_subscribed(const struct helper *h)
+{
+	for (size_t i = 0; i < MAX_CONNECTIONS; i++)
+		if (h->connections[i].fd >= 0 && h->connections[i].subscribed)
+			return true;
+	return false;
 }
 
 static struct connection *free_connection(struct helper *h)
@@ -158,17 +166,21 @@ static void put_length(char *frame, size_t len)
 		frame[i] = (char)(len >> (8 * i) & 0xff);
 }
 
-/* Says why before it closes; id 0 stands for the connection. */
-static void refuse(int fd, const char *code, const char *message)
+/* Why a peer is not served; NULL when he is. */
+static const char *refusal_of(const struct helper *h, const struct peer *peer)
 {
-	char frame[256];
-	struct record_writer w = { .buf = frame + 4, .cap = sizeof frame - 4 };
+	if (!allowed(h, peer))
+		return "not_permitted";
+	return count_of(h, peer->uid) >= MAX_CONNECTIONS_PER_UID ? "too_many" : NULL;
+}
 
-	put_u64(&w, "id", 0);
-	put_str(&w, "error", code);
-	put_str(&w, "message", message);
-	put_length(frame, w.len);
-	send(fd, frame, 4 + w.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+static size_t refused_count(const struct helper *h)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < MAX_CONNECTIONS; i++)
+		n += h->connections[i].fd >= 0 && h->connections[i].refusal;
+	return n;
 }
 
 void connection_accept(struct helper *h)
@@ -176,19 +188,17 @@ void connection_accept(struct helper *h)
 	fd_auto int fd = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct connection *c = free_connection(h);
 	static struct peer peer;
+	const char *refusal;
 
 	if (fd < 0 || identify(fd, &peer) < 0)
 		return;
-	if (!allowed(h, &peer)) {
-		refuse(fd, "not_permitted", "this user may not use the helper; root's configuration names the group or the uids that may");
+	refusal = refusal_of(h, &peer);
+	/* A refused peer is told so in the answer to his hello; a few at a time, or strangers could fill the table. */
+	if (!c || (refusal && refused_count(h) >= MAX_REFUSED))
 		return;
-	}
-	if (!c || count_of(h, peer.uid) >= MAX_CONNECTIONS_PER_UID) {
-		refuse(fd, "too_many", "too many connections");
-		return;
-	}
 	c->generation++;
 	c->peer = peer;
+	c->refusal = refusal;
 	c->greeted = c->subscribed = c->closing = false;
 	c->pending = 0;
 	c->in_len = c->out_len = c->out_sent = 0;

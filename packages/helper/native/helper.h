@@ -24,6 +24,7 @@
 
 #define MAX_CONNECTIONS 64
 #define MAX_CONNECTIONS_PER_UID 16
+#define MAX_REFUSED 8
 #define MAX_PENDING_PER_CONNECTION 32
 #define MAX_SANDBOXES 512
 #define MAX_SANDBOXES_PER_UID 128 /* so that one answer to `stats` fits a frame */
@@ -302,6 +303,7 @@ struct connection {
 	uint32_t generation;
 	struct peer peer;
 	bool greeted, subscribed, closing;
+	const char *refusal; /* error code that hello is answered with; NULL: none */
 	unsigned pending; /* requests taken whose answer is still due */
 	int64_t opened_ms;
 	size_t in_len, out_len, out_sent;
@@ -330,6 +332,9 @@ void connections_resume(struct helper *h);
 
 /* Closes connections that have not said hello in time; returns when to look again (INT64_MAX: never). */
 int64_t connections_expire(struct helper *h, int64_t now);
+
+/* True when somebody receives events. */
+bool connections_subscribed(const struct helper *h);
 
 /* Number of open connections. */
 size_t connections_count(const struct helper *h);

@@ -5,13 +5,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <linux/sockios.h>
 #include <unistd.h>
 
 #include "keeper.h"
 
 #define SOCKET_NAME "keeper.sock"
 /* How long a connection may stay without a request, and after its last answer. */
-#define REQUEST_MS 10000
+#define REQUEST_MS 5000
 #define LINGER_MS 2000
 /* Buffers in a row for one client, so that a fast reader does not keep the loop. */
 #define ROUNDS 16
@@ -431,13 +432,25 @@ uint64_t clients_deadline(void)
 	return at;
 }
 
+/* A client that is slow to read its last frames is no reason to take them from it. */
+static bool still_reads(const struct client *c)
+{
+	int unread = 0;
+
+	return c->lingering && ioctl(c->port.fd, SIOCOUTQ, &unread) == 0 && unread > 0;
+}
+
 void clients_timers(uint64_t now)
 {
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		struct client *c = &keeper.clients[i];
 
-		if (c->port.fd >= 0 && now >= c->until)
-			client_drop(c);
+		if (c->port.fd >= 0 && now >= c->until) {
+			if (still_reads(c))
+				c->until = now + LINGER_MS;
+			else
+				client_drop(c);
+		}
 		exec_timers(c, now);
 	}
 }

@@ -61,9 +61,10 @@ static bool too_many(struct client *c)
 	size_t lasting = 0;
 
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
-		enum client_kind kind = keeper.clients[i].kind;
+		const struct client *other = &keeper.clients[i];
+		bool lasts = other->kind == CLIENT_WATCH || other->kind == CLIENT_ATTACH || other->kind == CLIENT_EXEC || other->lingering;
 
-		lasting += keeper.clients[i].port.fd >= 0 && (kind == CLIENT_WATCH || kind == CLIENT_ATTACH || kind == CLIENT_EXEC);
+		lasting += other->port.fd >= 0 && lasts;
 	}
 	if (lasting < CLIENTS_MAX - CLIENTS_RESERVED)
 		return false;

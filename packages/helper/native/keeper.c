@@ -61,6 +61,17 @@ static void report(const struct record_writer *w)
 	keeper.report = -1;
 }
 
+/* From here on the directory is free for another keeper: whoever hears of this one's end may start it. */
+static void release_dir(void)
+{
+	if (keeper.listener.fd >= 0)
+		(void)unlinkat(keeper.dir, "keeper.sock", 0);
+	port_close(&keeper.listener);
+	if (keeper.dir >= 0)
+		close(keeper.dir);
+	keeper.dir = -1;
+}
+
 void fail_start(const char *code, const char *fmt, ...)
 {
 	char buf[1024], text[512];
@@ -72,6 +83,7 @@ void fail_start(const char *code, const char *fmt, ...)
 	va_end(args);
 	put_str(&w, "error", code);
 	put_str(&w, "message", text);
+	release_dir();
 	report(&w);
 	leave(1);
 }
@@ -91,14 +103,13 @@ void leave(int status)
 {
 	static const char ok[] = "\6\0\0\0Aok=1";
 
+	release_dir();
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		struct client *c = &keeper.clients[i];
 
 		if (c->port.fd >= 0 && c->kind == CLIENT_END)
 			(void)send(c->port.fd, ok, sizeof ok, MSG_NOSIGNAL | MSG_DONTWAIT);
 	}
-	if (keeper.listener.fd >= 0)
-		(void)unlinkat(keeper.dir, "keeper.sock", 0);
 	exit(status);
 }
 

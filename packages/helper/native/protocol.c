@@ -195,10 +195,21 @@ static const struct operation *find_operation(const char *name)
 	return NULL;
 }
 
+/* A peer who may not use the helper, or has too many connections, is told so whatever he asks. */
+static enum outcome refuse(struct connection *from, struct error *err)
+{
+	from->closing = true;
+	if (strcmp(from->refusal, "too_many") == 0)
+		return fail(err, "too_many", "this user has %d connections, which is the most", MAX_CONNECTIONS_PER_UID);
+	return fail(err, from->refusal, "this user may not use the helper; root's configuration names the group or the uids that may");
+}
+
 static enum outcome dispatch(struct helper *h, const struct request *rq, const char *name, struct error *err)
 {
 	const struct operation *op = find_operation(name);
 
+	if (rq->from->refusal)
+		return refuse(rq->from, err);
 	if (!op)
 		return fail(err, "unknown_op", "there is no operation '%.32s'", name);
 	if (!rq->from->greeted && op->run != op_hello)

@@ -12,6 +12,7 @@
 #include "helper.h"
 
 #define OOM_RECHECKS 12
+#define PIDS_POLL_MS 500
 
 int watch_open(struct helper *h, struct error *err)
 {
@@ -172,9 +173,31 @@ void watch_oom(struct helper *h, int index)
 	s->oom_recheck_at = s->oom_rechecks ? now_ms() + 1 : 0;
 }
 
+/* Some kernels tell nobody when pids.events of a v1 group changes (seen on 6.18): there it is looked at, while somebody wants to know. */
+static int64_t poll_pids(struct helper *h, int64_t now)
+{
+	static int64_t due;
+	bool wanted = false;
+
+	if (!h->cgroups.home[CTL_PIDS] || h->cgroups.home[CTL_PIDS]->v2 || !connections_subscribed(h))
+		return INT64_MAX;
+	for (size_t i = 0; i < MAX_SANDBOXES; i++) {
+		struct sandbox *s = &h->registry.at[i];
+
+		if (s->state != SANDBOX_LIVE || !s->populated || limit_value(&s->limits, LIMIT_PIDS) == LIMIT_LIFTED)
+			continue;
+		wanted = true;
+		if (now >= due)
+			saw_pids(h, s);
+	}
+	if (now >= due)
+		due = now + PIDS_POLL_MS;
+	return wanted ? due : INT64_MAX;
+}
+
 int64_t watch_expire(struct helper *h, int64_t now)
 {
-	int64_t next = INT64_MAX;
+	int64_t next = poll_pids(h, now);
 
 	for (size_t i = 0; i < MAX_SANDBOXES; i++) {
 		struct sandbox *s = &h->registry.at[i];

@@ -27,6 +27,7 @@ export function parseExitRecord(list: RecordList): ExitRecord {
     if (value === null || !Number.isFinite(value)) throw new Error(`the exit record has no number '${key}'`);
     return value;
   };
+  const stalledMs = optional('stalled_ms');
   const cause = CAUSES.find((known) => known === getRecord(list, 'cause'));
   if (!cause) throw new Error(`the exit record has no known cause`);
   return {
@@ -43,5 +44,6 @@ export function parseExitRecord(list: RecordList): ExitRecord {
     stdoutBytes: number('stdout_bytes'),
     stderrBytes: number('stderr_bytes'),
     droppedBytes: number('dropped_bytes'),
+    ...(stalledMs === null ? {} : { stalledMs }),
   };
 }

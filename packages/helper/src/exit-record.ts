@@ -13,4 +13,6 @@ export interface ExitRecord {
   stdoutBytes: number;
   stderrBytes: number;
   droppedBytes: number;
+  /** How long output stood still because the disk took none; absent: never. */
+  stalledMs?: number;
 }

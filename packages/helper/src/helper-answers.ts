@@ -1,11 +1,55 @@
-import { getRecord, getRecords, type RecordList } from './records.ts';
+import { z } from 'zod';
+import { HelperError } from './helper-error.ts';
+import { getRecords, type RecordList } from './records.ts';
+
+const number = z.string().regex(/^\d+$/).transform(Number);
+const flag = z.enum(['0', '1']).transform((text) => text === '1');
+
+const hello = z.object({
+  server: z.string(),
+  mode: z.enum(['v1', 'hybrid', 'v2']),
+  uid: number,
+  agent_uid: z.enum(['same', 'allotted']),
+  max_sandboxes: number,
+});
+const created = z.object({ sandbox: z.string(), agent_uid: number, agent_gid: number });
+const spawned = z.object({ keeper_pid: number, init_pid: number });
+const listed = z.object({
+  sandbox: z.string(),
+  tag: z.string(),
+  level: z.string(),
+  agent_uid: number,
+  agent_gid: number,
+  populated: flag.optional(),
+  frozen: flag.optional(),
+  created_ms: number,
+});
+const stats = z.object({
+  sandbox: z.string(),
+  tag: z.string(),
+  cpu_us: number.optional(),
+  mem: number.optional(),
+  mem_anon: number.optional(),
+  mem_peak: number.optional(),
+  pids: number.optional(),
+  pids_peak: number.optional(),
+  oom_kills: number.optional(),
+  pids_max_hits: number.optional(),
+  rbytes: number.optional(),
+  wbytes: number.optional(),
+  throttled_us: number.optional(),
+  populated: flag.optional(),
+  frozen: flag.optional(),
+});
+const event = z.object({ event: z.enum(['empty', 'oom', 'pids_max']), sandbox: z.string(), tag: z.string() });
 
 export interface HelperHello {
   server: string;
-  mode: string;
+  mode: 'v1' | 'hybrid' | 'v2';
   uid: number;
   /** Whose uid agents have: the peer's own, or one that the helper allots. */
   agentUid: 'same' | 'allotted';
+  /** What can be had here: `spawn`, `kill`, `freeze`, `abstract_sockets`, limits as `limit.KEY`. */
   caps: string[];
   /** What this machine does not give, with the reason; limits as `limit.KEY`. */
   missing: { cap: string; reason: string }[];
@@ -26,6 +70,7 @@ export interface HelperListed {
   level: string;
   agentUid: number;
   agentGid: number;
+  /** Whether anything lives in the sandbox: the agent, its init, a command of settling. */
   populated: boolean;
   frozen: boolean;
   createdMs: number;
@@ -51,84 +96,57 @@ export interface HelperStats {
 }
 
 export interface HelperEvent {
-  event: string;
+  event: 'empty' | 'oom' | 'pids_max';
   sandbox: string;
   tag: string;
 }
 
 export function parseHello(list: RecordList): HelperHello {
-  return {
-    server: getRecord(list, 'server') ?? '',
-    mode: getRecord(list, 'mode') ?? '',
-    uid: Number(getRecord(list, 'uid')),
-    agentUid: getRecord(list, 'agent_uid') === 'allotted' ? 'allotted' : 'same',
-    caps: getRecords(list, 'cap'),
-    missing: getRecords(list, 'missing').map((text) => {
-      const at = text.indexOf(':');
-      return at < 0 ? { cap: text, reason: '' } : { cap: text.slice(0, at), reason: text.slice(at + 1).trim() };
-    }),
-    maxSandboxes: Number(getRecord(list, 'max_sandboxes')),
-  };
+  const { agent_uid: agentUid, max_sandboxes: maxSandboxes, ...rest } = parse(hello, list);
+  const missing = getRecords(list, 'missing').map((text) => {
+    const at = text.indexOf(':');
+    return at < 0 ? { cap: text, reason: '' } : { cap: text.slice(0, at), reason: text.slice(at + 1).trim() };
+  });
+  return { ...rest, agentUid, maxSandboxes, caps: getRecords(list, 'cap'), missing };
 }
 
 export function parseCreated(list: RecordList): HelperCreated {
-  return {
-    sandbox: getRecord(list, 'sandbox')!,
-    agentUid: Number(getRecord(list, 'agent_uid')),
-    agentGid: Number(getRecord(list, 'agent_gid')),
-    enforced: getRecords(list, 'enforced'),
-  };
+  const { sandbox, agent_uid: agentUid, agent_gid: agentGid } = parse(created, list);
+  return { sandbox, agentUid, agentGid, enforced: getRecords(list, 'enforced') };
+}
+
+export function parseSpawned(list: RecordList): { keeperPid: number; initPid: number } {
+  const { keeper_pid: keeperPid, init_pid: initPid } = parse(spawned, list);
+  return { keeperPid, initPid };
 }
 
 export function parseList(list: RecordList): HelperListed[] {
-  return blocks(list).map((block) => ({
-    sandbox: getRecord(block, 'sandbox')!,
-    tag: getRecord(block, 'tag') ?? '',
-    level: getRecord(block, 'level') ?? '',
-    agentUid: Number(getRecord(block, 'agent_uid')),
-    agentGid: Number(getRecord(block, 'agent_gid')),
-    populated: getRecord(block, 'populated') === '1',
-    frozen: getRecord(block, 'frozen') === '1',
-    createdMs: Number(getRecord(block, 'created_ms')),
-  }));
+  return blocks(list).map((block) => {
+    const { agent_uid: agentUid, agent_gid: agentGid, created_ms: createdMs, populated, frozen, ...rest } = parse(listed, block);
+    return { ...rest, agentUid, agentGid, populated: populated ?? false, frozen: frozen ?? false, createdMs };
+  });
 }
-
-/** Protocol key of each figure. */
-const FIGURES = {
-  cpuUs: 'cpu_us',
-  mem: 'mem',
-  memAnon: 'mem_anon',
-  memPeak: 'mem_peak',
-  pids: 'pids',
-  pidsPeak: 'pids_peak',
-  oomKills: 'oom_kills',
-  pidsMaxHits: 'pids_max_hits',
-  rbytes: 'rbytes',
-  wbytes: 'wbytes',
-  throttledUs: 'throttled_us',
-} as const;
 
 export function parseStats(list: RecordList): HelperStats[] {
   return blocks(list).map((block) => {
-    const stats: HelperStats = { sandbox: getRecord(block, 'sandbox')!, tag: getRecord(block, 'tag') ?? '' };
-    for (const [name, key] of Object.entries(FIGURES)) {
-      const text = getRecord(block, key);
-      if (text !== undefined) stats[name as keyof typeof FIGURES] = Number(text);
-    }
-    for (const key of ['populated', 'frozen'] as const) {
-      const text = getRecord(block, key);
-      if (text !== undefined) stats[key] = text === '1';
-    }
-    return stats;
+    const entries = Object.entries(parse(stats, block)).map(([key, value]) => [camel(key), value]);
+    return Object.fromEntries(entries) as HelperStats;
   });
 }
 
 export function parseEvent(list: RecordList): HelperEvent {
-  return {
-    event: getRecord(list, 'event') ?? '',
-    sandbox: getRecord(list, 'sandbox') ?? '',
-    tag: getRecord(list, 'tag') ?? '',
-  };
+  return parse(event, list);
+}
+
+function parse<T extends z.ZodType>(schema: T, list: RecordList): z.output<T> {
+  // The first of a repeated key counts; those that are lists are read with getRecords.
+  const result = schema.safeParse(Object.fromEntries(list.toReversed()));
+  if (result.success) return result.data;
+  throw new HelperError('bad_answer', `the helper's answer is not understood: ${result.error.message}`, { cause: result.error });
+}
+
+function camel(key: string): string {
+  return key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** An answer about several sandboxes: each begins with its `sandbox` record. */

@@ -9,15 +9,26 @@ import {
   parseEvent,
   parseHello,
   parseList,
+  parseSpawned,
   parseStats,
 } from './helper-answers.ts';
 import { HelperError } from './helper-error.ts';
+import { checkRequest, type Operation } from './helper-protocol.ts';
 import { type KeeperSpec, specRecords } from './keeper-spec.ts';
 import { decodeRecords, encodeRecords, FRAME_MAX, getRecord, getRecords, type RecordList } from './records.ts';
 
 const PROTOCOL_VERSION = 1;
 const CONNECT_MS = 5_000;
+/** Over the helper's own deadlines (20 s for a spawn), so that its answer, which says more, comes first. */
+const ANSWER_MS = 60_000;
 const HEADER = 4;
+/** The helper stops reading at 32; more would only wait in the socket. */
+const WAITING_MAX = 256;
+
+export interface HelperConnectOptions {
+  /** For connecting and hello together. */
+  timeoutMs?: number;
+}
 
 export interface HelperCreate {
   tag: string;
@@ -62,10 +73,11 @@ export class HelperClient {
   }
 
   /** Connects and says hello. Rejects with `helper_unreachable`, or what the helper answers, e.g. `not_permitted`, `version`. */
-  static async connect(path: string): Promise<HelperClient> {
-    const wire = await Wire.open(path);
+  static async connect(path: string, { timeoutMs = CONNECT_MS }: HelperConnectOptions = {}): Promise<HelperClient> {
+    const wire = await Wire.open(path, timeoutMs);
     try {
-      return new HelperClient(wire, parseHello(await wire.ask('hello', [['version', String(PROTOCOL_VERSION)]])));
+      const answer = await wire.ask('hello', [['version', String(PROTOCOL_VERSION)]], timeoutMs);
+      return new HelperClient(wire, parseHello(answer));
     } catch (error) {
       wire.close();
       throw error;
@@ -94,7 +106,7 @@ export class HelperClient {
       ...(spec.mounts ?? []).flatMap(mountRecords),
       ...specRecords(spec),
     ]);
-    return { keeperPid: Number(getRecord(answer, 'keeper_pid')), initPid: Number(getRecord(answer, 'init_pid')) };
+    return parseSpawned(answer);
   }
 
   /** Answers the limits that hold now. */
@@ -186,7 +198,7 @@ class Wire {
     });
   }
 
-  static open(path: string): Promise<Wire> {
+  static open(path: string, timeoutMs: number): Promise<Wire> {
     return new Promise((resolve, reject) => {
       const socket = connect(path);
       const fail = (error: Error): void => {
@@ -195,7 +207,7 @@ class Wire {
           new HelperError('helper_unreachable', `no helper answers at ${path}: ${error.message}`, { cause: error }),
         );
       };
-      socket.setTimeout(CONNECT_MS, () => fail(new Error('it took too long')));
+      socket.setTimeout(timeoutMs, () => fail(new Error('it took too long')));
       socket.once('error', fail);
       socket.once('connect', () => {
         socket.off('error', fail);
@@ -205,7 +217,9 @@ class Wire {
     });
   }
 
-  ask(op: string, records: RecordList): Promise<RecordList> {
+  async ask(op: Operation, records: RecordList, timeoutMs = ANSWER_MS): Promise<RecordList> {
+    checkRequest(op, records);
+    if (this.#waiting.size >= WAITING_MAX) throw new HelperError('too_many', `${WAITING_MAX} requests wait already`);
     const id = String(this.#nextId++);
     const payload = encodeRecords([['id', id], ['op', op], ...records]);
     const frame = Buffer.allocUnsafe(HEADER + payload.length);
@@ -213,7 +227,18 @@ class Wire {
     payload.copy(frame, HEADER);
     return new Promise((resolve, reject) => {
       if (this.#socket.destroyed) return void reject(this.#error);
-      this.#waiting.set(id, { resolve, reject });
+      const timer = setTimeout(() => {
+        // A helper that does not answer is no helper: what is under way on this connection is not known any more.
+        this.#error = new HelperError('helper_lost', `the helper did not answer ${op} in ${timeoutMs} ms`);
+        this.#socket.destroy();
+      }, timeoutMs);
+      const settled = <T extends unknown[]>(settle: (...args: T) => void) => {
+        return (...args: T): void => {
+          clearTimeout(timer);
+          settle(...args);
+        };
+      };
+      this.#waiting.set(id, { resolve: settled(resolve), reject: settled(reject) });
       this.#socket.write(frame);
     });
   }
@@ -241,7 +266,10 @@ class Wire {
 
   #handle(list: RecordList): void {
     const id = getRecord(list, 'id');
-    if (id === undefined) return this.onEvent(list);
+    if (id === undefined) {
+      this.onEvent(list);
+      return;
+    }
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     const error = getRecord(list, 'error');

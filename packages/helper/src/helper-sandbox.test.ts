@@ -15,13 +15,18 @@ describe.skipIf(!canRunHelper)('a sandbox', { timeout: 60_000 * slow }, () => {
   beforeAll(async () => {
     daemon = await HelperDaemon.start();
     client = await daemon.client();
-    const made = await client.create({ tag: 'one', level: 'enhanced', limits: { pids_max: '200', memory_max: '268435456' } });
+    const made = await client.create({
+      tag: 'one',
+      level: 'enhanced',
+      limits: { pids_max: '200', memory_max: '268435456' },
+    });
     sandbox = made.sandbox;
     agent = { uid: made.agentUid, gid: made.agentGid };
   }, 60_000 * slow);
   afterAll(() => daemon?.dispose());
 
-  const run = async (script: string, more = {}): Promise<string> => (await daemon.run(client, sandbox, script, more)).output;
+  const run = async (script: string, more = {}): Promise<string> =>
+    (await daemon.run(client, sandbox, script, more)).output;
 
   test('its agent is nobody of the host, without capabilities, with no_new_privs and seccomp', async () => {
     const output = await run('id -u; id -G; grep -E "^(Cap|NoNewPrivs|Seccomp:|Groups)" /proc/self/status');
@@ -37,14 +42,16 @@ describe.skipIf(!canRunHelper)('a sandbox', { timeout: 60_000 * slow }, () => {
   });
 
   test('processes of the host are not there', async () => {
-    const output = await run('ls -d /proc/[0-9]*; kill -0 ' + process.pid);
+    const output = await run(`ls -d /proc/[0-9]*; kill -0 ${process.pid}`);
     expect(output.split('\n').filter((line) => line.startsWith('/proc/')).length).toBeLessThan(6);
     expect(output).toContain('No such process');
   });
 
   test('no namespace of any kind can be made, nor a mount', async () => {
     const flags = ['U', 'm', 'p', 'n', 'i', 'u', 'C', 'T'];
-    const output = await run(`${flags.map((f) => `unshare -${f} true; echo ${f} $?`).join(';')}; mount -t tmpfs x /tmp; echo mount $?`);
+    const output = await run(
+      `${flags.map((f) => `unshare -${f} true; echo ${f} $?`).join(';')}; mount -t tmpfs x /tmp; echo mount $?`,
+    );
     for (const f of flags) expect(output).toContain(`${f} 1\n`);
     expect(output).not.toContain('mount 0');
   });
@@ -54,7 +61,9 @@ describe.skipIf(!canRunHelper)('a sandbox', { timeout: 60_000 * slow }, () => {
   });
 
   test('/run, /tmp and /var/tmp are private and empty, the helper cannot be reached', async () => {
-    const output = await run(`ls -A /run /tmp /var/tmp; test -e ${daemon.socket} || echo absent; touch /tmp/x /var/tmp/x && echo written`);
+    const output = await run(
+      `ls -A /run /tmp /var/tmp; test -e ${daemon.socket} || echo absent; touch /tmp/x /var/tmp/x && echo written`,
+    );
     expect(output).toBe('/run:\n\n/tmp:\n\n/var/tmp:\nabsent\nwritten\n');
   });
 
@@ -70,14 +79,21 @@ describe.skipIf(!canRunHelper)('a sandbox', { timeout: 60_000 * slow }, () => {
   });
 
   test('devices are the harmless six, and no other opens', async () => {
-    const output = await run('find /dev -type c | sort; find /dev -type b; mknod /tmp/vda b 254 0; echo mknod $?; echo hi > /dev/null && head -c1 /dev/zero | wc -c');
-    expect(output).toMatch(/^\/dev\/full\n\/dev\/null\n\/dev\/pts\/ptmx\n\/dev\/random\n\/dev\/tty\n\/dev\/urandom\n\/dev\/zero\n/);
+    const output = await run(
+      'find /dev -type c | sort; find /dev -type b; mknod /tmp/vda b 254 0; echo mknod $?; echo hi > /dev/null && head -c1 /dev/zero | wc -c',
+    );
+    expect(output).toMatch(
+      /^\/dev\/full\n\/dev\/null\n\/dev\/pts\/ptmx\n\/dev\/random\n\/dev\/tty\n\/dev\/urandom\n\/dev\/zero\n/,
+    );
     expect(output).toContain('mknod 1\n1\n');
   });
 
   test('limits are read where programs look for them', async () => {
-    const file = client.hello.mode === 'v2' ? '/sys/fs/cgroup/memory.max' : '/sys/fs/cgroup/memory/memory.limit_in_bytes';
-    const output = await run(`cat ${file}; (echo 1 > ${file}); (echo $$ > $(dirname ${file})/cgroup.procs); grep -c ':/$' /proc/self/cgroup`);
+    const file =
+      client.hello.mode === 'v2' ? '/sys/fs/cgroup/memory.max' : '/sys/fs/cgroup/memory/memory.limit_in_bytes';
+    const output = await run(
+      `cat ${file}; (echo 1 > ${file}); (echo $$ > $(dirname ${file})/cgroup.procs); grep -c ':/$' /proc/self/cgroup`,
+    );
     expect(output).toMatch(/^268435456\n/);
     expect(output.match(/Read-only|Permission/g)).toHaveLength(2);
   });
@@ -88,16 +104,19 @@ describe.skipIf(!canRunHelper)('a sandbox', { timeout: 60_000 * slow }, () => {
     await writeFile(join(daemon.dir, 'project', 'secret'), 'secret');
     await writeFile(join(work, 'file'), 'content\n');
     await chown(work, agent.uid, agent.gid);
-    const right = await run('cat file; echo a > new; ls -A /opt /opt/t; (echo b > /opt/ro/new); cat /opt/ro/file; df --output=size /mnt | tail -1', {
-      cwd: '/opt/t/work',
-      mounts: [
-        { kind: 'tmpfs', dst: '/mnt', sizeBytes: 1 << 20 },
-        { kind: 'tmpfs', dst: '/opt' },
-        { kind: 'rw', src: work, dst: '/opt/t/work' },
-        { kind: 'ro', src: work, dst: '/opt/ro' },
-        { kind: 'ro', src: join(work, 'file'), dst: '/opt/single' },
-      ],
-    });
+    const right = await run(
+      'cat file; echo a > new; ls -A /opt /opt/t; (echo b > /opt/ro/new); cat /opt/ro/file; df --output=size /mnt | tail -1',
+      {
+        cwd: '/opt/t/work',
+        mounts: [
+          { kind: 'tmpfs', dst: '/mnt', sizeBytes: 1 << 20 },
+          { kind: 'tmpfs', dst: '/opt' },
+          { kind: 'rw', src: work, dst: '/opt/t/work' },
+          { kind: 'ro', src: work, dst: '/opt/ro' },
+          { kind: 'ro', src: join(work, 'file'), dst: '/opt/single' },
+        ],
+      },
+    );
     expect(right).toContain('content\n/opt:\nro\nsingle\nt\n\n/opt/t:\nwork\n');
     expect(right).toContain('Read-only file system');
     expect(right).toContain('1024');
@@ -110,14 +129,22 @@ describe.skipIf(!canRunHelper)('a sandbox', { timeout: 60_000 * slow }, () => {
     await chown(evil, agent.uid, agent.gid);
     await symlink('/proc/1', join(evil, 'proc'));
     const refused = async (mounts: object[]): Promise<string> =>
-      daemon.run(client, sandbox, 'true', { mounts: mounts as never }).then(() => 'accepted', (error) => `${error.code}: ${error.message}`);
+      daemon.run(client, sandbox, 'true', { mounts: mounts as never }).then(
+        () => 'accepted',
+        (error) => `${error.code}: ${error.message}`,
+      );
     expect(await refused([{ kind: 'ro', src: join(daemon.dir, 'sock'), dst: '/mnt' }])).toMatch(/bad_path.*socket/);
     expect(await refused([{ kind: 'ro', src: daemon.dir, dst: '/mnt' }])).toMatch(/bad_path.*socket/);
     expect(await refused([{ kind: 'ro', src: '/proc/self/root/etc', dst: '/mnt' }])).toMatch(/bad_path/);
     expect(await refused([{ kind: 'ro', src: '/proc', dst: '/mnt' }])).toMatch(/bad_path.*kernel/);
     expect(await refused([{ kind: 'ro', src: '/dev/null', dst: '/tmp/null' }])).toMatch(/bad_path/);
     expect(await refused([{ kind: 'ro', src: evil, dst: '/proc/sys' }])).toMatch(/bad_path/);
-    expect(await refused([{ kind: 'rw', src: evil, dst: '/mnt' }, { kind: 'tmpfs', dst: '/mnt/proc' }])).toMatch(/bad_path/);
+    expect(
+      await refused([
+        { kind: 'rw', src: evil, dst: '/mnt' },
+        { kind: 'tmpfs', dst: '/mnt/proc' },
+      ]),
+    ).toMatch(/bad_path/);
     expect(await refused([{ kind: 'ro', src: evil, dst: '/nowhere/at/all' }])).toMatch(/bad_path.*would it be made/);
     expect(await refused([{ kind: 'ro', src: evil, dst: '/mnt/../etc' }])).toMatch(/bad_path/);
     expect(await refused([{ kind: 'ro', src: evil, dst: '/etc/passwd' }])).toMatch(/bad_path.*directory/);
@@ -134,16 +161,42 @@ try("tiocsti", 16, 0, $tiocsti, 0); try("tiocsti64", 16, 0, $sti32, 0);
 try("vsock", 41, 40, 1, 0); try("alg", 41, 38, 5, 0); try("packet", 41, 17, 3, 0); try("packet64", 41, 17 + (1<<32), 3, 0); try("x25", 41, 9, 5, 0);
 try("x25high", 41, 9 + (1<<32), 5, 0);
 try("inet", 41, 2, 1, 0); try("unix", 41, 1, 1, 0); try("netlink", 41, 16, 3, 0); try("newuser", 56, 0x10000011, 0, 0, 0, 0);`;
-    const output = await run("perl -e '" + program + "'");
-    const got = Object.fromEntries(output.trim().split('\n').map((line) => line.split(' ') as [string, string]));
+    const output = await run(`perl -e '${program}'`);
+    const got = Object.fromEntries(
+      output
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' ') as [string, string]),
+    );
     expect(got).toEqual({
-      keyctl: '1', bpf: '1', userfaultfd: '1', io_uring: '1', perf: '1', clone3: '38', setns: '1', handle: '1', tiocsti: '1', tiocsti64: '1',
-      vsock: '97', alg: '97', packet: '97', packet64: '97', x25: '97', x25high: '97', inet: 'ok', unix: 'ok', netlink: 'ok', newuser: '1',
+      keyctl: '1',
+      bpf: '1',
+      userfaultfd: '1',
+      io_uring: '1',
+      perf: '1',
+      clone3: '38',
+      setns: '1',
+      handle: '1',
+      tiocsti: '1',
+      tiocsti64: '1',
+      vsock: '97',
+      alg: '97',
+      packet: '97',
+      packet64: '97',
+      x25: '97',
+      x25high: '97',
+      inet: 'ok',
+      unix: 'ok',
+      netlink: 'ok',
+      newuser: '1',
     });
   });
 
   test('common programs run', async () => {
-    const output = await run('git --version; node -e "console.log(6*7, require(\'os\').availableParallelism())"; perl -e "print 1+1"; nproc', { tmpSize: 1 << 24 });
+    const output = await run(
+      'git --version; node -e "console.log(6*7, require(\'os\').availableParallelism())"; perl -e "print 1+1"; nproc',
+      { tmpSize: 1 << 24 },
+    );
     expect(output).toMatch(/git version/);
     expect(output).toMatch(/42 \d+\n2\d/);
   });
@@ -151,7 +204,11 @@ try("inet", 41, 2, 1, 0); try("unix", 41, 1, 1, 0); try("netlink", 41, 16, 3, 0)
   test('an abstract socket of the host cannot be reached', async () => {
     if (!client.hello.caps.includes('abstract_sockets')) return;
     const address = `pack("S a*", 1, "\\0drover-test-${process.pid}")`;
-    const server = spawn('perl', ['-MSocket', '-e', `socket(S,AF_UNIX,SOCK_STREAM,0); bind(S, ${address}); listen(S,9); $|=1; print "up"; sleep 60`]);
+    const server = spawn('perl', [
+      '-MSocket',
+      '-e',
+      `socket(S,AF_UNIX,SOCK_STREAM,0); bind(S, ${address}); listen(S,9); $|=1; print "up"; sleep 60`,
+    ]);
     await once(server.stdout, 'data');
     const connect = `perl -MSocket -e 'socket(S,AF_UNIX,SOCK_STREAM,0); print connect(S, ${address}) ? "in" : "out: $!"'`;
     const output = await run(connect);

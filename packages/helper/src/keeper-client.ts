@@ -1,13 +1,11 @@
-import type { Socket } from 'node:net';
-import { Readable, Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import type { ExitRecord } from './exit-record.ts';
 import { parseExitRecord } from './exit-record-file.ts';
 import { askKeeper, openKeeper } from './keeper-connection.ts';
 import { KeeperError } from './keeper-error.ts';
-import { encodeFrame, type Frame } from './keeper-frames.ts';
+import type { Frame } from './keeper-frames.ts';
+import { inputStream, outputStreams } from './keeper-streams.ts';
 import { decodeRecords, getRecord, type RecordList } from './records.ts';
-
-const INPUT_MAX = 32 * 1024;
 
 /** What a keeper says of itself. Times in milliseconds, sizes in bytes. */
 export interface KeeperStatus {
@@ -19,7 +17,13 @@ export interface KeeperStatus {
   stdoutBytes: number;
   stderrBytes: number;
   paused: boolean;
-  /** Why output stands still, e.g. `disk_full`. */
+  /** The terminal's size, where there is one. */
+  rows?: number;
+  cols?: number;
+  /**
+   * Why nothing moves. `disk_full`, `disk_error`: the log cannot be written, the agent waits in its write; `processes_left`: a process
+   * that no kill has ended; `exit_record`: the record cannot be written.
+   */
   stalled?: string;
 }
 
@@ -27,8 +31,12 @@ export interface KeeperExec {
   argv: string[];
   env: Record<string, string>;
   cwd: string;
+  /** `agent`: under the agent's limits. `side`: beside it. */
   group: 'agent' | 'side';
+  /** After this it is killed. */
   timeoutMs?: number;
+  /** Kills it. */
+  signal?: AbortSignal;
 }
 
 export interface KeeperExecResult {
@@ -50,7 +58,12 @@ export interface KeeperProcess {
   kill(): void;
 }
 
+/** Called with the terminal's new size. */
+export type OnResize = (size: { rows: number; cols: number }) => void;
+
 export interface KeeperAttachment {
+  /** As it was when the connection was made. */
+  status: KeeperStatus;
   /** The agent's output from the asked offset on. Ends when the agent has ended. */
   output: Readable;
   /** To the agent's terminal (mode `rw`). */
@@ -74,11 +87,15 @@ export const KeeperClient = {
   watch(dir: string, options: { signal?: AbortSignal } = {}): Promise<ExitRecord> {
     return new Promise((resolve, reject) => {
       const gone = (): void => reject(new KeeperError('keeper_gone', `the keeper of ${dir} has ended`));
+      let finish: (() => void) | undefined;
       const onFrame = (frame: Frame): void => {
         const exit = exitOf(frame);
-        if (exit) resolve(exit);
+        if (!exit) return;
+        resolve(exit);
+        finish?.();
       };
       openKeeper(dir, [['op', 'watch']], onFrame, gone).then(({ socket }) => {
+        finish = () => void socket.destroy();
         const leave = (): void => {
           socket.destroy();
           reject(new KeeperError('aborted', 'the watch was given up'));
@@ -99,35 +116,40 @@ export const KeeperClient = {
       ...spec.argv.map((arg) => ['arg', arg] as const),
       ...Object.entries(spec.env).map(([name, value]) => ['env', `${name}=${value}`] as const),
     ];
-    let socket: Socket | undefined;
-    const resume = (): void => void socket?.resume();
-    const stdout = new Readable({ read: resume });
-    const stderr = new Readable({ read: resume });
-    let settle!: { resolve(result: KeeperExecResult): void; reject(error: unknown): void };
-    const result = new Promise<KeeperExecResult>((resolve, reject) => {
-      settle = { resolve, reject };
-    });
-    // Whoever asks for the result sees the rejection; nobody has to.
-    result.catch(() => undefined);
+    const output = outputStreams(2);
+    const result = deferred<KeeperExecResult>();
+    let leave: (() => void) | undefined;
     const onFrame = (frame: Frame): void => {
-      if (frame.type === 'O' && !stdout.push(frame.payload)) socket?.pause();
-      else if (frame.type === 'E' && !stderr.push(frame.payload)) socket?.pause();
-      else if (frame.type === 'Q') settle.resolve(parseResult(decodeRecords(frame.payload)));
+      if (frame.type === 'O') output.push(0, frame.payload);
+      else if (frame.type === 'E') output.push(1, frame.payload);
+      else if (frame.type === 'Q') {
+        result.resolve(parseResult(decodeRecords(frame.payload)));
+        leave?.();
+      }
     };
     const onEnd = (): void => {
-      settle.reject(new KeeperError('keeper_gone', `the keeper of ${dir} went away during a command`));
-      stdout.push(null);
-      stderr.push(null);
+      result.reject(new KeeperError('keeper_gone', `the keeper of ${dir} went away during a command`));
+      output.end();
     };
-    ({ socket } = await openKeeper(dir, request, onFrame, onEnd));
-    const connection = socket;
-    return { stdin: inputOf(connection, true), stdout, stderr, result, kill: () => connection.destroy() };
+    if (spec.signal?.aborted) throw new KeeperError('aborted', 'the command was given up');
+    const { socket } = await openKeeper(dir, request, onFrame, onEnd);
+    leave = () => void socket.destroy();
+    const abort = (): void => {
+      result.reject(new KeeperError('aborted', 'the command was given up'));
+      socket.destroy();
+    };
+    output.connect(socket);
+    if (spec.signal?.aborted) abort();
+    spec.signal?.addEventListener('abort', abort, { once: true });
+    socket.once('close', () => spec.signal?.removeEventListener('abort', abort));
+    const [stdout, stderr] = output.streams as [Readable, Readable];
+    return { stdin: inputStream(socket, true), stdout, stderr, result: result.promise, kill: leave };
   },
 
   /** `offset`: into stdout.log; absent: only what comes from now on. */
   async attach(
     dir: string,
-    options: { mode: 'ro' | 'rw'; offset?: number; rows?: number; cols?: number },
+    options: { mode: 'ro' | 'rw'; offset?: number; rows?: number; cols?: number; onResize?: OnResize },
   ): Promise<KeeperAttachment> {
     const request: RecordList = [
       ['op', 'attach'],
@@ -136,25 +158,29 @@ export const KeeperClient = {
         .filter((key) => options[key] !== undefined)
         .map((key) => [key, String(options[key])] as const),
     ];
-    let socket: Socket | undefined;
-    const output = new Readable({ read: () => void socket?.resume() });
-    let settle!: { resolve(record: ExitRecord): void; reject(error: unknown): void };
-    const exit = new Promise<ExitRecord>((resolve, reject) => {
-      settle = { resolve, reject };
-    });
-    exit.catch(() => undefined);
+    const output = outputStreams(1);
+    const exit = deferred<ExitRecord>();
     const onFrame = (frame: Frame): void => {
-      if (frame.type === 'O' && !output.push(frame.payload)) socket?.pause();
-      const record = exitOf(frame);
-      if (record) settle.resolve(record);
+      if (frame.type === 'O') output.push(0, frame.payload);
+      if (frame.type !== 'V') return;
+      const event = decodeRecords(frame.payload);
+      if (getRecord(event, 'event') === 'exit') exit.resolve(parseExitRecord(event));
+      if (getRecord(event, 'event') === 'resize')
+        options.onResize?.({ rows: Number(getRecord(event, 'rows')), cols: Number(getRecord(event, 'cols')) });
     };
     const onEnd = (): void => {
-      settle.reject(new KeeperError('keeper_gone', `the keeper of ${dir} went away`));
-      output.push(null);
+      exit.reject(new KeeperError('keeper_gone', `the keeper of ${dir} went away`));
+      output.end();
     };
-    ({ socket } = await openKeeper(dir, request, onFrame, onEnd));
-    const connection = socket;
-    return { output, input: inputOf(connection, false), exit, close: () => connection.destroy() };
+    const { socket, answer } = await openKeeper(dir, request, onFrame, onEnd);
+    output.connect(socket);
+    return {
+      status: parseStatus(answer),
+      output: output.streams[0]!,
+      input: inputStream(socket, false),
+      exit: exit.promise,
+      close: () => void socket.destroy(),
+    };
   },
 
   async resize(dir: string, size: { rows: number; cols: number }): Promise<void> {
@@ -185,26 +211,14 @@ export const KeeperClient = {
   },
 };
 
-function inputOf(socket: Socket, endsByFrame: boolean): Writable {
-  return new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      let written = true;
-      for (let at = 0; at < chunk.length; at += INPUT_MAX)
-        written = socket.write(encodeFrame('I', chunk.subarray(at, at + INPUT_MAX)));
-      if (written || socket.destroyed) return void done();
-      const go = (): void => {
-        socket.off('drain', go);
-        socket.off('close', go);
-        done();
-      };
-      socket.once('drain', go);
-      socket.once('close', go);
-    },
-    final(done) {
-      if (endsByFrame && !socket.destroyed) socket.write(encodeFrame('I', Buffer.alloc(0)));
-      done();
-    },
+/** A promise and its ends. Whoever asks for it sees its rejection; nobody has to. */
+function deferred<T>(): { promise: Promise<T>; resolve(value: T): void; reject(error: unknown): void } {
+  let ends!: { resolve(value: T): void; reject(error: unknown): void };
+  const promise = new Promise<T>((resolve, reject) => {
+    ends = { resolve, reject };
   });
+  promise.catch(() => undefined);
+  return { promise, ...ends };
 }
 
 function exitOf(frame: Frame): ExitRecord | null {
@@ -216,6 +230,7 @@ function exitOf(frame: Frame): ExitRecord | null {
 function parseStatus(list: RecordList): KeeperStatus {
   const number = (key: string): number => Number(getRecord(list, key) ?? 0);
   const stalled = getRecord(list, 'stalled');
+  const size = getRecord(list, 'rows') === undefined ? {} : { rows: number('rows'), cols: number('cols') };
   return {
     state: getRecord(list, 'state') === 'settling' ? 'settling' : 'running',
     pid: number('pid'),
@@ -225,6 +240,7 @@ function parseStatus(list: RecordList): KeeperStatus {
     stdoutBytes: number('stdout_bytes'),
     stderrBytes: number('stderr_bytes'),
     paused: getRecord(list, 'paused') === '1',
+    ...size,
     ...(stalled === undefined ? {} : { stalled }),
   };
 }

@@ -9,7 +9,8 @@ export const command = defineCommand({
     context.out.document(info);
     context.out.line(`engine ${info.version} runs, pid ${info.pid}, state in ${info.stateDir}`);
     for (const level of info.levels) {
-      context.out.line(`  ${level.level.padEnd(9)} ${level.available ? 'yes' : 'no'}: ${level.reason}`);
+      const why = level.reason ? `: ${level.reason}` : '';
+      context.out.line(`  ${level.level.padEnd(9)} ${level.available ? 'yes' : 'no'}${why}`);
     }
     return undefined;
   },

@@ -15,7 +15,7 @@ export async function finalReport(tasks: TaskView[], out: Output): Promise<numbe
     out.line();
     out.line(`${out.style('red', cleanLine(task.ref))}: ${cleanLine(task.reason)}`);
     const advice = task.outcome === null ? '' : outcomeRule(task.outcome).advice;
-    if (advice) out.line(`  ${advice.replaceAll('TASK', cleanLine(task.ref))}`);
+    if (advice && !task.reason.includes(advice)) out.line(`  ${advice.replaceAll('TASK', cleanLine(task.ref))}`);
   }
   return exitOf(tasks);
 }

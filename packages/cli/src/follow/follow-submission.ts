@@ -7,6 +7,9 @@ import { follow } from './follow.ts';
 import { liveView } from './live-view.ts';
 import { jsonView, plainView } from './plain-view.ts';
 
+/** The plan of tasks that were spawned by themselves: what is said of it as a whole concerns no single one. */
+const SOLO = 'solo';
+
 /**
  * Says what was submitted and, unless `detach`, follows it to its end. Ctrl-C leaves at once and stops nothing:
  * agents belong to the engine, not to this terminal.
@@ -28,7 +31,8 @@ export async function followSubmission(
   out.record({ submitted });
   const view = out.json ? jsonView(out) : out.live ? liveView(out) : plainView(out);
   const { plan, sinceEvent } = submitted;
-  const tasks = await follow(api, { refs, plan, sinceEvent, signal: context.interrupted }, view);
+  const own = plan === SOLO ? {} : { plan };
+  const tasks = await follow(api, { refs, ...own, sinceEvent, signal: context.interrupted }, view);
   if (!tasks) {
     out.note(`\n${leaving(submitted)}`);
     return EXIT_CODES.interrupted.code;

@@ -17,6 +17,7 @@ const OUTCOME_OF_ERROR: Readonly<Record<string, Outcome>> = {
   merge_conflict: 'merge_conflict',
   setup_failed: 'setup_failed',
   agent_missing: 'setup_failed',
+  program_missing: 'setup_failed',
   agent_auth: 'auth_failed',
   agent_unsupported: 'setup_failed',
   agent_input: 'setup_failed',
@@ -95,7 +96,7 @@ export class AttemptDriver {
       this.#services.emit('attempt_preparing', this.attempt, 'preparing worktree and sandbox');
       const prepared = await prepareAttempt(this.#services, this.attempt);
       this.#sandbox = prepared.sandbox;
-      await runSetup(this.#services, this.attempt, prepared);
+      await runSetup(this.attempt, prepared);
       this.#check();
       if (this.#row().stop_cause === 'cancelled') return { outcome: 'cancelled', reason: 'stopped on request' };
       await prepared.sandbox.start('agent', prepared.start);

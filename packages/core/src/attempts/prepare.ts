@@ -64,7 +64,7 @@ export async function prepareAttempt(services: AttemptServices, attempt: Attempt
 }
 
 /** Runs the task's setup commands in the sandbox, one after the other. Throws `setup_failed` with the first that fails. */
-export async function runSetup(services: AttemptServices, attempt: AttemptIdentity, prepared: Prepared): Promise<void> {
+export async function runSetup(attempt: AttemptIdentity, prepared: Prepared): Promise<void> {
   const commands = attempt.definition.setup;
   if (commands.length === 0) return;
   const { sandbox, start } = prepared;

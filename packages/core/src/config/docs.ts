@@ -73,7 +73,7 @@ function keysSection(): string {
 
 const SECTION_NOTES: Readonly<Record<string, string>> = {
   types:
-    '\n\nThe keys of a type are those of a task but for `id`, `type`, `depends_on` and `base`: see "Tasks" below. A type may give both a prompt and a command; then the agent decides which it takes.',
+    '\n\nThe keys of a type are those of a task but for `id`, `type`, `depends_on` and `base`: see "Tasks" below. A type may give both a prompt and a command, and so may a task where an agent is named; then the agent decides which it takes.',
   execution_engine:
     '\n\nThe keys of `resource_quotas` are other names of the limits below. Keys without effect yet are accepted, and each use of them is answered with a warning.',
 };

@@ -276,7 +276,7 @@ export class Fleet {
   #concluded(attempt: Attempt): void {
     const { store, clock } = this.#services;
     const task = store.task(attempt.task_id);
-    if (!task || task.state !== 'active' || !attempt.outcome) return;
+    if (task?.state !== 'active' || !attempt.outcome) return;
     const definition = JSON.parse(task.definition_json) as TaskDefinition;
     const rule = outcomeRule(attempt.outcome);
     const spent = task.spent + (rule.costs ? 1 : 0);
@@ -291,7 +291,10 @@ export class Fleet {
     );
     store.updateTask(task.id, { spent });
     const mayRetry = rule.retry && spent < definition.maxAttempts && attempt.stop_cause !== 'cancelled';
-    if (!mayRetry) return this.#end({ ...task, spent }, attempt.outcome, attempt.reason);
+    if (!mayRetry) {
+      this.#end({ ...task, spent }, attempt.outcome, attempt.reason);
+      return;
+    }
     store.updateTask(task.id, {
       state: 'queued',
       reason: `runs again: attempt ${attempt.number} ended as ${attempt.outcome}`,

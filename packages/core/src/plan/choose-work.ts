@@ -34,11 +34,11 @@ type Kind = AdapterInfo['takes'];
 
 /**
  * The work is that of the most specific level that gives a prompt or a command. The agent is the one named there or above; an
- * agent named by a less specific level holds only if it takes that kind of work. A type may give both: then the agent decides.
+ * agent named by a less specific level holds only if it takes that kind of work. A type may give both, and so may a task where an agent is named: then the agent decides.
  */
 export function chooseWork(input: ChooseInput, issues: Issue[]): Work | null {
   const count = issues.length;
-  for (const level of input.levels) refuseBoth(level, issues);
+  if (!namesAgent(input)) for (const level of input.levels) refuseBoth(level, issues);
   const at = input.levels.findIndex((level) => kindsOf(level).length > 0);
   if (at < 0) issues.push(noWork(input));
   const named = namedAgent(input, issues);
@@ -71,9 +71,14 @@ function kindsOf(level: Level): Kind[] {
   ];
 }
 
+/** Where somebody says who does the work, a task may be worded for both kinds of agent. */
+function namesAgent({ levels, agentOverride }: ChooseInput): boolean {
+  return agentOverride !== undefined || levels.some((level) => level.settings.agent !== undefined);
+}
+
 function refuseBoth(level: Level, issues: Issue[]): void {
   if (level.kind === 'type' || kindsOf(level).length < 2) return;
-  issues.push(levelIssue(level, ['command'], `${level.title} has both a prompt and a command`, 'Keep one of them.'));
+  issues.push(levelIssue(level, ['command'], `${level.title} has both a prompt and a command`, 'Keep one of them, or name the `agent:` that decides.'));
 }
 
 function noWork({ task, type, levels }: ChooseInput): Issue {

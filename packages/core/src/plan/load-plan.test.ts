@@ -187,6 +187,12 @@ describe('agents', () => {
     expect(load(both + one('type: t, agent: claude'), { agent: 'command' }).tasks[0]).not.toHaveProperty('prompt');
   });
 
+  it('take a task with both, where an agent is named', () => {
+    const both = 'defaults: {agent: command}\n' + one('prompt: p, command: c');
+    expect(load(both).tasks[0]).toMatchObject({ agent: 'command', command: ['sh', '-c', 'c'] });
+    expect(load(both, { agent: 'claude' }).tasks[0]).toMatchObject({ agent: 'claude', prompt: 'p' });
+  });
+
   it.each([
     ['prompt: x, agent: command', 'agent `command` takes a command, but task `a` gives a prompt'],
     ['command: x, agent: claude', 'agent `claude` takes a prompt, but task `a` gives a command'],
@@ -235,7 +241,7 @@ describe('refusals', () => {
       'tasks:\n- {id: build, command: x}\n- {id: b, command: x, depends_on: biuld}',
       { line: 3, key: 'tasks[1].depends_on', hint: 'Did you mean `build`?' },
     ],
-    ['itself', one('command: x, depends_on: a'), { message: 'tasks depend on each other in a circle: a -> a' }],
+    ['itself', one('command: x, depends_on: a'), { message: 'tasks depend on each other in a cycle: a -> a' }],
     [
       'too little memory',
       one('command: x, limits: {memory: 15M}'),
@@ -273,7 +279,7 @@ describe('refusals', () => {
     const text =
       'tasks:\n- {id: a, command: x, depends_on: c}\n- {id: b, command: x, depends_on: a}\n- {id: c, command: x, depends_on: b}';
     expect(issuesOf(text)).toMatchObject([
-      { line: 2, message: 'tasks depend on each other in a circle: a -> c -> b -> a' },
+      { line: 2, message: 'tasks depend on each other in a cycle: a -> c -> b -> a' },
     ]);
   });
 

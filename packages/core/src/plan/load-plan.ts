@@ -200,7 +200,7 @@ function checkDependencies(source: Source, raw: readonly RawTask[], items: reado
   const graph = raw.map(({ id, settings }) => ({ id, dependsOn: settings.depends_on ?? [] }));
   for (const cycle of findCycles(graph)) {
     const index = raw.find(({ id }) => id === cycle[0])!.index;
-    const message = `tasks depend on each other in a circle: ${cycle.join(' -> ')}`;
+    const message = `tasks depend on each other in a cycle: ${cycle.join(' -> ')}`;
     issues.push(issueAt(source, ['tasks', index, 'depends_on'], CODE, message, 'Take one of these dependencies away.'));
   }
 }

@@ -79,7 +79,7 @@ class BasicSandbox extends KeptSandbox {
     try {
       await startBasicKeeper({ dir, ...keeperSpec(spec) });
     } catch (error) {
-      throw startError(error);
+      throw startError(error, spec.argv);
     }
   }
 

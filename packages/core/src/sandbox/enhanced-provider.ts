@@ -112,7 +112,7 @@ class EnhancedSandbox extends KeptSandbox {
       const helper = await this.#connection.get();
       await helper.spawn({ sandbox: this.ref, dir, hostname: spec.hostname, mounts: spec.mounts, ...keeperSpec(spec) });
     } catch (error) {
-      throw startError(error);
+      throw startError(error, spec.argv);
     }
   }
 

@@ -112,7 +112,16 @@ export function keeperSpec(spec: StartSpec): Omit<KeeperSpec, 'dir'> {
 }
 
 /** Why an agent could not be started, as the engine's error. */
-export function startError(error: unknown): DroverError {
+export function startError(error: unknown, argv: readonly string[]): DroverError {
+  const program = /^program: (.*)/.exec(error instanceof Error ? error.message : '');
+  if (program) {
+    return new DroverError(
+      'program_missing',
+      `${argv[0]} cannot be run: ${program[1]}`,
+      'Is it on the PATH that agents see?',
+      { cause: error },
+    );
+  }
   const message = error instanceof Error ? error.message : String(error);
   return new DroverError('sandbox_failed', message, 'Run `drover doctor`.', { cause: error });
 }

@@ -23,19 +23,17 @@ export class Database {
   readonly #sqlite: Sqlite.Database;
 
   /**
-   * Opens and migrates. Throws DroverError `database_newer` (made by a later version), `database_corrupt`, or
+   * Opens and migrates. Throws DroverError `engine_running` (another process has it open), `database_newer` (made by a later version), `database_corrupt`, or
    * `database_unusable` (disk full, read-only, no permission); the file is then left as it was.
    */
   constructor(path: string) {
+    let sqlite: Sqlite.Database | undefined;
     try {
-      this.#sqlite = new Sqlite(path);
-      this.#sqlite.pragma('journal_mode = WAL');
-      // A record that was reported must survive a power cut, so each commit is synced.
-      this.#sqlite.pragma('synchronous = FULL');
-      this.#sqlite.pragma('foreign_keys = ON');
-      this.#sqlite.pragma('busy_timeout = 5000');
-      migrate(this.#sqlite, path);
+      sqlite = new Sqlite(path);
+      prepare(sqlite, path);
+      this.#sqlite = sqlite;
     } catch (error) {
+      sqlite?.close();
       throw databaseError(error, path);
     }
   }
@@ -69,6 +67,18 @@ export class Database {
   }
 }
 
+function prepare(sqlite: Sqlite.Database, path: string): void {
+  sqlite.pragma('busy_timeout = 5000');
+  // Held until the end: a second engine on the same state would drive the same attempts.
+  sqlite.pragma('locking_mode = EXCLUSIVE');
+  sqlite.pragma('journal_mode = WAL');
+  // A record that was reported must survive a power cut, so each commit is synced.
+  sqlite.pragma('synchronous = FULL');
+  sqlite.pragma('foreign_keys = ON');
+  sqlite.exec('BEGIN IMMEDIATE; COMMIT');
+  migrate(sqlite, path);
+}
+
 function migrate(sqlite: Sqlite.Database, path: string): void {
   const version = Number(sqlite.pragma('user_version', { simple: true }));
   if (version > MIGRATIONS.length) {
@@ -97,6 +107,11 @@ function databaseError(error: unknown, path: string): DroverError {
       'Move it away to start with an empty one; branches and refs/drover/ in the repositories are not touched by that.',
       { cause: error },
     );
+  }
+  if (code.startsWith('SQLITE_BUSY')) {
+    return new DroverError('engine_running', `another engine has ${path} open`, 'End it: `drover down`.', {
+      cause: error,
+    });
   }
   return new DroverError(
     'database_unusable',

@@ -96,6 +96,11 @@ async function gitOnce(args: readonly string[], place: GitPlace): Promise<string
   }
 }
 
+/** The variable that lends git the objects of a directory. Quoted as in C, since a colon in a path would end it. */
+export function lendObjects(objects: string): Record<string, string> {
+  return { GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${objects.replace(/[\\"]/g, '\\$&')}"` };
+}
+
 function isLocked(error: unknown): boolean {
   return error instanceof GitError && /\.lock': File exists|cannot lock ref .*: Unable to create/.test(error.stderr);
 }

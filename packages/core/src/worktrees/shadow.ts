@@ -2,7 +2,7 @@ import { copyFile, cp, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/pro
 import { isAbsolute, join, resolve } from 'node:path';
 import type { AgentIdentity, Mount } from '../sandbox/types.ts';
 import { giveTree } from '../shared/give-tree.ts';
-import { GitError, git } from './git.ts';
+import { GitError, git, lendObjects } from './git.ts';
 import { type Repository, repositoryGit } from './repository.ts';
 import type { Worktree } from './worktree.ts';
 
@@ -154,7 +154,7 @@ async function refreshIndex(input: ShadowInput, gitDir: string, objects: string)
     workTree: input.worktree.path,
     index: join(gitDir, 'index'),
     // base-objects is empty on the host: the alternate is only there inside.
-    env: { GIT_ALTERNATE_OBJECT_DIRECTORIES: objects },
+    env: lendObjects(objects),
   };
   try {
     await git(['update-index', '-q', '--refresh'], place);

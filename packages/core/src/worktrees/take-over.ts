@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { SandboxProcess } from '../sandbox/types.ts';
 import { DroverError } from '../shared/errors.ts';
-import { GitError, git, gitCommand } from './git.ts';
+import { GitError, git, gitCommand, lendObjects } from './git.ts';
 import { type InsideExec, insideGit, runInside } from './inside.ts';
 import { type Repository, repositoryGit, serialised } from './repository.ts';
 
@@ -60,7 +60,7 @@ async function bringPack(repository: Repository, exec: InsideExec, head: string,
   const quarantine = await mkdtemp(join(objects, QUARANTINE));
   const place = {
     gitDir: repository.commonDir,
-    env: { GIT_OBJECT_DIRECTORY: quarantine, GIT_ALTERNATE_OBJECT_DIRECTORIES: objects },
+    env: { GIT_OBJECT_DIRECTORY: quarantine, ...lendObjects(objects) },
   };
   try {
     await receivePack(repository, exec, head, input, place);

@@ -139,6 +139,7 @@ export class HelperDaemon {
     if (this.#process!.exitCode !== null || this.#process!.signalCode !== null) await this.restart();
     for (const client of this.#clients) client.close();
     await this.end('SIGTERM');
+    for (const base of this.groups()) killTree(base);
     for (const base of this.groups()) removeTree(base);
     await rm(this.dir, { recursive: true, force: true });
   }
@@ -153,18 +154,23 @@ export class HelperDaemon {
   }
 }
 
-/** Kills what lives in a group and removes it, leaves first. */
-function removeTree(path: string): void {
-  for (const entry of readdirSync(path, { withFileTypes: true }))
-    if (entry.isDirectory()) removeTree(join(path, entry.name));
+/** Kills what lives in a group; only the unified tree can, and it knows the same processes as the others. */
+function killTree(path: string): void {
   try {
     writeFileSync(join(path, 'cgroup.kill'), '1');
   } catch {
-    // v1 has no such file; the unified tree's kill serves all
+    // v1
   }
+}
+
+/** Removes a group, leaves first. */
+function removeTree(path: string): void {
+  for (const entry of readdirSync(path, { withFileTypes: true }))
+    if (entry.isDirectory()) removeTree(join(path, entry.name));
   for (let i = 0; i < 100; i++) {
     try {
-      return rmdirSync(path);
+      rmdirSync(path);
+      return;
     } catch {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
     }

@@ -17,6 +17,7 @@ export class FakeEngine implements EngineService {
   onSubmit: (input: c.PlanSubmit | c.TaskSpawn) => void = () => {};
   onShutdown: () => void = () => {};
   #wake: Array<() => void> = [];
+  #followed: Array<() => void> = [];
 
   /** Adds or changes a task; `emit` tells of it. */
   put(ref: string, change: Partial<c.TaskView> = {}): c.TaskView {
@@ -30,6 +31,11 @@ export class FakeEngine implements EngineService {
     const plan = ref?.split('/')[0] ?? null;
     this.log.push({ seq: this.log.length + 1, atMs: Date.now(), kind, ref, plan, text, data });
     for (const wake of this.#wake.splice(0)) wake();
+  }
+
+  /** Resolves when a client has all events so far and waits for more. */
+  whenFollowed(): Promise<void> {
+    return this.#wake.length > 0 ? Promise.resolve() : new Promise((resolve) => this.#followed.push(resolve));
   }
 
   async info(): Promise<c.EngineInfo> {
@@ -143,6 +149,7 @@ export class FakeEngine implements EngineService {
       if (at < this.log.length) continue;
       await new Promise<void>((resolve) => {
         this.#wake.push(resolve);
+        for (const tell of this.#followed.splice(0)) tell();
         signal.addEventListener('abort', () => resolve(), { once: true });
       });
     }
