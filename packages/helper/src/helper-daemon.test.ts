@@ -139,7 +139,10 @@ describe.skipIf(!canRunHelper)('the daemon', { timeout: 120_000 * slow }, () => 
     const ended = exitOf(child);
     await until(async () =>
       HelperClient.connect(socket).then(
-        (c) => (c.close(), true),
+        (client) => {
+          client.close();
+          return true;
+        },
         () => false,
       ),
     );
