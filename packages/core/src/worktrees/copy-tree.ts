@@ -5,7 +5,11 @@ import { join } from 'node:path';
  * Copies a small directory of the user's. Links are copied as links and never followed: what they lead to is not meant for
  * the agent. Sockets, pipes and devices are left out. Nothing happens where `from` does not exist.
  */
-export async function copyTree(from: string, to: string, wanted: (name: string) => boolean = () => true): Promise<void> {
+export async function copyTree(
+  from: string,
+  to: string,
+  wanted: (name: string) => boolean = () => true,
+): Promise<void> {
   const entries = await readdir(from, { withFileTypes: true }).catch(() => null);
   if (entries === null) return;
   await mkdir(to, { recursive: true });

@@ -36,7 +36,11 @@ export interface GitResult {
  *
  * Rejects with {@link GitError} (`git_failed`).
  */
-export async function git(place: GitPlace | null, args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
+export async function git(
+  place: GitPlace | null,
+  args: readonly string[],
+  options: GitOptions = {},
+): Promise<GitResult> {
   return await retry(() => runOnce(place, args, options), {
     attempts: 9,
     baseMs: 40,

@@ -43,7 +43,10 @@ export async function isMerged(repo: Repository, oid: string): Promise<boolean> 
   const where = ['refs/heads', 'refs/remotes', 'refs/tags'];
   const args = ['for-each-ref', '--format=%(refname)', `--contains=${requireOid(repo, oid)}`, ...where];
   const { stdout } = await git(repositoryPlace(repo), args);
-  return stdout.toString('latin1').split('\n').some((ref) => ref !== '' && !isDroverRef(ref));
+  return stdout
+    .toString('latin1')
+    .split('\n')
+    .some((ref) => ref !== '' && !isDroverRef(ref));
 }
 
 /** True when `ancestor` is `oid` or in its history. */
@@ -66,11 +69,14 @@ export async function treeOf(repo: Repository, oid: string): Promise<string> {
 
 /** Full ids only: whatever else git could read as a revision or an option is a programming error. */
 export function requireOid(repo: Repository, oid: string): string {
-  if (!isOid(oid, repo.objectFormat)) throw new DroverError('bad_oid', `${JSON.stringify(printable(oid))} is no object id`);
+  if (!isOid(oid, repo.objectFormat))
+    throw new DroverError('bad_oid', `${JSON.stringify(printable(oid))} is no object id`);
   return oid;
 }
 
 /** True when the engine's git said that a ref was not as expected. */
 export function isRefConflict(error: unknown): boolean {
-  return error instanceof GitError && /but expected|reference already exists|unable to resolve reference/.test(error.stderr);
+  return (
+    error instanceof GitError && /but expected|reference already exists|unable to resolve reference/.test(error.stderr)
+  );
 }

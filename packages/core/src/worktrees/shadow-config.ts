@@ -32,18 +32,20 @@ export function filterConfig(lines: readonly ConfigLine[]): ConfigLine[] {
 }
 
 /**
- * Takes logins out of every `scheme://login@host` in a text. With http a token can stand in the user's place as well, so
- * all of the login goes; elsewhere (`ssh://git@host`) the name is part of the address, and only a password goes.
+ * Takes logins out of every `scheme://login@host` in a text. A token can stand in the user's place as well, so all of the
+ * login goes; only with ssh (`ssh://git@host`) the name is part of the address, and just a password goes.
  */
 export function stripLogins(text: string): string {
   return text.replace(/\b([a-z][a-z0-9+.-]*):\/\/([^/?#\s]*)@/gi, (_, scheme: string, login: string) => {
-    if (/^(https?|ftps?)$/i.test(scheme)) return `${scheme}://`;
-    return `${scheme}://${login.split(':', 1)[0]}@`;
+    return /ssh/i.test(scheme) ? `${scheme}://${login.split(':', 1)[0]}@` : `${scheme}://`;
   });
 }
 
 function withoutPasswords({ key, value }: ConfigLine): ConfigLine {
-  return { key: stripLogins(key), value: value === null ? null : stripLogins(value) };
+  if (value === null) return { key: stripLogins(key), value };
+  // A proxy may be written without a scheme.
+  const plain = key.endsWith('.proxy') ? value.replace(/^[^/@]*@/, '') : value;
+  return { key: stripLogins(key), value: stripLogins(plain) };
 }
 
 /** Reads what `git config -z --list` printed. Bytes go through as latin1, whatever their encoding. */
@@ -64,7 +66,8 @@ function formatLine({ key, value }: ConfigLine): string {
   const first = key.indexOf('.');
   const last = key.lastIndexOf('.');
   const section = key.slice(0, first);
-  const header = first === last ? `[${section}]` : `[${section} "${key.slice(first + 1, last).replace(/["\\]/g, '\\$&')}"]`;
+  const header =
+    first === last ? `[${section}]` : `[${section} "${key.slice(first + 1, last).replace(/["\\]/g, '\\$&')}"]`;
   const name = key.slice(last + 1);
   return value === null ? `${header}\n\t${name}\n` : `${header}\n\t${name} = "${escapeValue(value)}"\n`;
 }

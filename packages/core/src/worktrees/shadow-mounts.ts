@@ -30,8 +30,9 @@ export async function shadowMounts(repo: Repository, options: MountOptions): Pro
     { kind: 'rw', src: worktree.path, dst: worktree.path },
     { kind: 'ro', src: join(worktree.path, '.git'), dst: join(worktree.path, '.git') },
   ];
-  const hidden = [...new Set([...(await checkouts(repo, worktree)), ...options.hide])];
-  const covers = hidden.map((dst): Mount => ({ kind: 'tmpfs', dst }));
+  const covers = outermost([...(await checkouts(repo, worktree)), ...options.hide]).map(
+    (dst): Mount => ({ kind: 'tmpfs', dst }),
+  );
   const closed = isSelf(options.identity) ? [] : await closedParents([...covers, ...binds], options.identity);
   return orderMounts([...closed, ...covers, ...binds]);
 }
@@ -49,7 +50,9 @@ export function orderMounts(mounts: readonly Mount[]): Mount[] {
 /** The user's checkouts of this repository, and the one it is a submodule of. Drover's worktrees are among them. */
 async function checkouts(repo: Repository, own: Worktree): Promise<string[]> {
   const fields = await gitItems(repositoryPlace(repo), ['worktree', 'list', '--porcelain', '-z']);
-  const linked = fields.filter((field) => field.startsWith('worktree ')).map((field) => field.slice('worktree '.length));
+  const linked = fields
+    .filter((field) => field.startsWith('worktree '))
+    .map((field) => field.slice('worktree '.length));
   const others: string[] = [];
   for (const path of linked) {
     if (path === own.path || path === repo.commonDir || path === repo.mainWorktree || isPrivate(path)) continue;
@@ -57,6 +60,12 @@ async function checkouts(repo: Repository, own: Worktree): Promise<string[]> {
   }
   const main = repo.mainWorktree === null ? [] : [repo.mainWorktree, ...(await superproject(repo.mainWorktree))];
   return [...main, ...others];
+}
+
+/** What lies in a directory that is hidden is hidden with it. */
+function outermost(paths: readonly string[]): string[] {
+  const distinct = [...new Set(paths)];
+  return distinct.filter((path) => !distinct.some((other) => path.startsWith(`${other}/`)));
 }
 
 async function superproject(checkout: string): Promise<string[]> {

@@ -18,7 +18,11 @@ const PRIVATE = /^refs\/(stash$|bisect\/|worktree\/|rewritten\/|prefetch\/)/;
  * Writes the refs an agent finds: the user's, without Drover's own and the stash, and its own branch at `base`.
  * Names go through as latin1, whatever their encoding.
  */
-export async function writeShadowRefs(repo: Repository, shadow: string, own: { ref: string; base: string }): Promise<void> {
+export async function writeShadowRefs(
+  repo: Repository,
+  shadow: string,
+  own: { ref: string; base: string },
+): Promise<void> {
   const refs = (await userRefs(repo)).filter(({ name }) => !collides(name, own.ref));
   const packed = refs.filter(({ target }) => target === '').concat({ name: own.ref, oid: own.base, target: '' });
   await writeFile(join(shadow, 'packed-refs'), packedRefs(packed), 'latin1');

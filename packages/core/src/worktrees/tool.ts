@@ -1,7 +1,7 @@
 import { execa } from 'execa';
 import { DroverError } from '../shared/errors.ts';
-import { printable } from './printable.ts';
 import { withoutGit } from './git-environment.ts';
+import { printable } from './printable.ts';
 
 /** Runs a small tool of the system (rm, find) by argv. True when it ended with 0. */
 export async function runTool(argv: readonly [string, ...string[]], timeoutMs = 600_000): Promise<ToolResult> {
