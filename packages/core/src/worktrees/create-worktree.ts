@@ -2,7 +2,7 @@ import { mkdir, readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { DroverError } from '../shared/errors.ts';
 import { adminDir, findAdminDir, idOfNewWorktree, isComplete, lockReason, removeAdminDir } from './admin-dir.ts';
-import { readLine } from './files.ts';
+import { exists, readLine } from './files.ts';
 import { git } from './git.ts';
 import { withRepositoryLock } from './locks.ts';
 import { removeTree } from './remove-tree.ts';
@@ -28,8 +28,9 @@ export async function createWorktree(repo: Repository, options: { path: string; 
   const base = requireOid(repo, options.base);
   const path = await realDestination(options.path);
   return await withRepositoryLock(repo, async () => {
+    if (await exists(asidePath(path))) throw taken(path, 'its removal was not finished');
     const id = await findAdminDir(repo, path);
-    if (id !== null && (await isComplete(repo, id))) return await readopt(repo, { path, id }, base);
+    if (id !== null && (await isFinished(repo, { path, id }))) return await readopt(repo, { path, id }, base);
     if (id !== null) await discardHalfMade(repo, { path, id });
     await requireFree(path);
     return await addWorktree(repo, path, base);
@@ -40,7 +41,16 @@ export async function createWorktree(repo: Repository, options: { path: string; 
 export async function findWorktree(repo: Repository, path: string): Promise<Worktree | null> {
   const real = await realDestination(path);
   const id = await findAdminDir(repo, real);
-  return id !== null && (await isComplete(repo, id)) ? { path: real, id } : null;
+  return id !== null && (await isFinished(repo, { path: real, id })) ? { path: real, id } : null;
+}
+
+/** Where a worktree waits for its deletion. */
+export function asidePath(path: string): string {
+  return `${path}.removing`;
+}
+
+async function isFinished(repo: Repository, { path, id }: Worktree): Promise<boolean> {
+  return (await exists(path)) && (await isComplete(repo, id));
 }
 
 /**

@@ -63,8 +63,9 @@ interface Entry {
 /** Entries whose mode or content is new. */
 async function addedEntries(repo: Repository, base: string, head: string): Promise<Entry[]> {
   const args = [...TREE_DIFF, base, head];
-  const { stdout } = await gitCapped(repositoryPlace(repo), args, { maxBytes: LISTING_BYTES });
+  const { stdout, truncated } = await gitCapped(repositoryPlace(repo), args, { maxBytes: LISTING_BYTES });
   const fields = stdout.toString('utf8').split('\0');
+  if (truncated) fields.splice(-2); // half an entry
   const entries: Entry[] = [];
   for (let n = 0; n + 1 < fields.length; n += 2) {
     const [, mode = '', , oid = ''] = fields[n]!.split(' ');
@@ -76,8 +77,8 @@ async function addedEntries(repo: Repository, base: string, head: string): Promi
 async function escaping(repo: Repository, links: readonly Entry[]): Promise<string[]> {
   const found: string[] = [];
   for (const { oid, path } of links) {
-    const { stdout } = await gitCapped(repositoryPlace(repo), ['cat-file', 'blob', oid], { maxBytes: 4097 });
-    const target = stdout.toString('utf8');
+    const blob = gitCapped(repositoryPlace(repo), ['cat-file', 'blob', oid], { maxBytes: 4097 });
+    const target = await blob.then(({ stdout }) => stdout.toString('utf8')).catch(() => '/unreadable');
     if (target.length > 4096 || leadsOut(path, target)) found.push(`${path} -> ${target}`);
     if (found.length >= MAX_REPORTED) break;
   }

@@ -75,11 +75,21 @@ async function transfer(
   packer.stdin.on('error', () => {}); // a packer that ends early is told by its exit code
   packer.stdin.end(revisions);
   const stderr = head64k(packer.stderr);
+  let ended = false;
+  packer.stdout.once('end', () => {
+    ended = true;
+  });
   // What index-pack says is more exact than the broken pipe that follows from it.
   const piping = pipeline(packer.stdout, limit, indexer.process.stdin).catch((error: unknown) => error);
-  await checkedResult(indexer.process, indexer.args);
+  const indexed = await checkedResult(indexer.process, indexer.args).catch((error: unknown) => error);
+  // A stream that ended by itself too early is explained by its sender's own failure.
+  if (!(indexed instanceof Error) || ended) await requireSuccess(packer, stderr);
+  if (indexed instanceof Error) throw indexed;
   const broken = await piping;
   if (broken !== undefined) throw new TakeOverError('rejected', 'the stream went on after the pack', broken);
+}
+
+async function requireSuccess(packer: SandboxProcess, stderr: Promise<string>): Promise<void> {
   const { code } = await packer.result.catch((error) => {
     throw new TakeOverError('sandbox', 'the sandbox went away', error);
   });
@@ -89,10 +99,15 @@ async function transfer(
 
 function explain(error: unknown, limit: ByteLimit): TakeOverError {
   if (error instanceof TakeOverError) return error;
-  if (limit.exceeded) return new TakeOverError('too_large', `more than ${limit.maxBytes} bytes`, error);
+  if (limit.exceeded || isTooLarge(error))
+    return new TakeOverError('too_large', `more than ${limit.maxBytes} bytes`, error);
   if (!(error instanceof GitError)) return new TakeOverError('timeout', (error as Error).message, error);
   if (error.timedOut) return new TakeOverError('timeout', error.message, error);
   return new TakeOverError('rejected', error.message, error);
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof GitError && /exceeds maximum allowed size/.test(error.stderr);
 }
 
 /** Counts, and breaks the pipe past the limit: index-pack looks at its own only after each object. */

@@ -1,7 +1,7 @@
 import { rename } from 'node:fs/promises';
 import { DroverError } from '../shared/errors.ts';
 import { adminDir, isComplete, isOurs, removeAdminDir } from './admin-dir.ts';
-import type { Worktree } from './create-worktree.ts';
+import { asidePath, type Worktree } from './create-worktree.ts';
 import { exists } from './files.ts';
 import type { GitIdentity } from './identity.ts';
 import { withRepositoryLock } from './locks.ts';
@@ -26,7 +26,7 @@ export interface RemoveOptions {
  */
 export async function removeWorktree(repo: Repository, worktree: Worktree, options: RemoveOptions): Promise<Snapshot> {
   return await withRepositoryLock(repo, async () => {
-    const aside = `${worktree.path}.removing`;
+    const aside = asidePath(worktree.path);
     if (!(await isOurWorktree(repo, worktree, aside))) return { oid: null, skipped: [] };
     await moveAside(worktree.path, aside);
     const snapshot = await lastLook(repo, worktree, aside, options);

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { type Inside, runInside } from './inside.ts';
 
-/** What git needs to find in a shadow directory to work at all. */
+/** What git needs to find to work at all. */
 export interface RepairPlace {
   commonDir: string;
+  /** The sandbox has a shadow at `commonDir`. In `basic` it is the user's own, and then nothing in it is repaired. */
+  shadow: boolean;
   /** Name of the worktree's administrative directory. */
   id: string;
   worktree: string;
@@ -18,6 +20,7 @@ export interface RepairPlace {
 const CLEAR_LOCKS = `
 find "$1" -path "$1/base-objects" -prune -o -name '*.lock' -type f -exec rm -f {} + 2>/dev/null
 true`;
+const CLEAR_OWN_LOCKS = `rm -f "$1/worktrees/$2/index.lock" "$1/worktrees/$2/HEAD.lock"`;
 
 /**
  * Puts the skeleton back, as little as git needs. It runs inside: a root engine that wrote into a directory of the
@@ -53,12 +56,12 @@ const script = (text: string, place: RepairPlace): string[] => [
 ];
 
 export async function clearLocks(inside: Inside, place: RepairPlace): Promise<void> {
-  await runInside(inside, script(CLEAR_LOCKS, place));
+  await runInside(inside, script(place.shadow ? CLEAR_LOCKS : CLEAR_OWN_LOCKS, place));
 }
 
 /** Makes git work again in a shadow directory that its agent damaged. What refs are left stay. */
 export async function repair(inside: Inside, place: RepairPlace): Promise<void> {
-  await runInside(inside, script(REPAIR, place));
+  if (place.shadow) await runInside(inside, script(REPAIR, place));
 }
 
 /** An index that cannot be read is made anew from HEAD; what lies in the worktree then counts as changed or not. */

@@ -57,8 +57,9 @@ export async function isAncestor(repo: Repository, ancestor: string, oid: string
 
 /** The value of a full ref name, or null. */
 export async function readRef(repo: Repository, ref: string): Promise<string | null> {
-  const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', ref];
-  const { code, stdout } = await git(repositoryPlace(repo), args, { okCodes: [0, 1] });
+  // show-ref and not rev-parse, which would look for the name below other directories as well.
+  const args = ['show-ref', '--verify', '--hash', '--', ref];
+  const { code, stdout } = await git(repositoryPlace(repo), args, { okCodes: [0, 1, 128] });
   return code === 0 ? stdout.toString('utf8').trim() : null;
 }
 

@@ -4,7 +4,7 @@ import { withRepositoryLock } from './locks.ts';
 import { attemptRef, resultBranch, resultRef, snapshotRef, type TaskName } from './names.ts';
 import { type Repository, repositoryPlace } from './repository.ts';
 import { refuseCheckedOut } from './result.ts';
-import { isMerged, readRef } from './revisions.ts';
+import { isAncestor, isMerged, readRef } from './revisions.ts';
 
 /**
  * Deletes a task's branch and its attempts' refs. What is in no branch or tag of the user's is kept below
@@ -48,15 +48,24 @@ async function attemptRefs(repo: Repository, name: TaskName): Promise<Doomed[]> 
   });
 }
 
-/** A snapshot of changes lies on its attempt's commit and keeps it already. */
 async function toKeep(repo: Repository, doomed: readonly Doomed[]): Promise<Doomed[]> {
   const kept: Doomed[] = [];
   for (const entry of doomed) {
-    if (await isMerged(repo, entry.oid)) continue;
-    if (kept.some(({ oid }) => oid === entry.oid)) continue;
-    if ((await readRef(repo, entry.keep)) === null) kept.push(entry);
+    if (kept.some(({ oid }) => oid === entry.oid) || (await isMerged(repo, entry.oid))) continue;
+    const keep = await placeToKeep(repo, entry);
+    if (keep !== null) kept.push({ ...entry, keep });
   }
   return kept;
+}
+
+/** Null when the snapshot of that name contains the commit: one of changes lies on its attempt's commit. */
+async function placeToKeep(repo: Repository, { oid, keep }: Doomed): Promise<string | null> {
+  for (let n = 1; ; n++) {
+    const ref = n === 1 ? keep : `${keep}-${n}`;
+    const current = await readRef(repo, ref);
+    if (current === null) return ref;
+    if (await isAncestor(repo, oid, current)) return null;
+  }
 }
 
 async function transaction(repo: Repository, doomed: readonly Doomed[], kept: readonly Doomed[]): Promise<void> {
