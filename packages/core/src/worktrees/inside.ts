@@ -91,7 +91,9 @@ export async function startInside(
 ): Promise<SandboxProcess> {
   const starting = inside.exec(argv, { env, cwd: inside.cwd, timeoutMs });
   try {
-    return await withDeadline(starting, timeoutMs, argv);
+    const process = await withDeadline(starting, timeoutMs, argv);
+    process.result.catch(() => {}); // it may fail before anybody waits for it
+    return process;
   } catch (error) {
     starting.then(disconnect, () => {});
     throw error instanceof DroverError ? error : failed(argv, 'it could not be started', error);

@@ -61,7 +61,7 @@ export async function openRepository(cwd: string): Promise<Repository> {
     name,
     key: `${name}-${createHash('sha256').update(commonDir).digest('hex').slice(0, 8)}`,
     objectFormat: (extensions.get('objectformat')?.toLowerCase() ?? 'sha1') as ObjectFormat,
-    partial: extensions.has('partialclone'),
+    partial: extensions.has('partialclone') || (await hasPromisor(commonDir)),
     owner: { uid, gid },
   };
 }
@@ -134,6 +134,11 @@ async function supportedExtensions(commonDir: string): Promise<Map<string, strin
     );
   }
   return found;
+}
+
+async function hasPromisor(commonDir: string): Promise<boolean> {
+  const args = ['config', '--get-regexp', '^remote\\..*\\.promisor$', 'true'];
+  return (await git({ gitDir: commonDir }, args, { okCodes: [0, 1] })).code === 0;
 }
 
 async function findMainWorktree(at: { start: string; gitDir: string; commonDir: string }): Promise<string | null> {
