@@ -1,10 +1,10 @@
 import { constants, copyFile, lstat, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { adminDir } from './admin-dir.ts';
 import { exists } from './files.ts';
-import { git, gitItems, gitLine, splitNul } from './git.ts';
-import type { GitPlace } from './git-environment.ts';
+import { type GitOptions, git, gitItems, gitLine, splitNul } from './git.ts';
+import type { ConfigEntry, GitPlace } from './git-environment.ts';
 import { type GitIdentity, identityEnvironment } from './identity.ts';
 import { printable } from './printable.ts';
 import { type Repository, repositoryPlace } from './repository.ts';
@@ -47,8 +47,8 @@ export async function snapshotWorktree(repo: Repository, options: SnapshotOption
   const scratch = await mkdtemp(join(tmpdir(), 'drover-index-'));
   try {
     const place = { gitDir: repo.commonDir, workTree: options.path, indexFile: join(scratch, 'index') };
-    await startIndex(repo, place, options);
-    const { tree, skipped } = await writeTree(repo, place, options.path);
+    const gitOptions = await startIndex(repo, place, options);
+    const { tree, skipped } = await writeTree(place, options.path, gitOptions);
     const oid = tree === (await treeOf(repo, options.head)) ? null : await record(repo, tree, options);
     return { oid, skipped: skipped.slice(0, 100).map(printable) };
   } finally {
@@ -57,40 +57,42 @@ export async function snapshotWorktree(repo: Repository, options: SnapshotOption
 }
 
 /** The host's own index of the worktree spares reading files that nobody touched. */
-async function startIndex(repo: Repository, place: GitPlace, { id, head }: SnapshotOptions): Promise<void> {
+async function startIndex(repo: Repository, place: GitPlace, { path, id, head }: SnapshotOptions): Promise<GitOptions> {
   const original = join(adminDir(repo, id), 'index');
   if (await exists(original)) await copyFile(original, place.indexFile!);
-  await git({ gitDir: place.gitDir, indexFile: place.indexFile! }, ['read-tree', '--reset', head]);
+  // For each command on this index: also one that only writes it back compares files that are as young as it is.
+  const times: ConfigEntry[] = [
+    ['core.trustctime', 'true'],
+    ['core.checkStat', 'default'],
+  ];
+  const config = [...(await withoutFilters(repo)), ...times];
+  const options = { cwd: path, config, maxBytes: LISTING_BYTES, timeoutMs: SLOW_MS };
+  await git(place, ['read-tree', '--reset', head], options);
+  return options;
 }
 
 async function writeTree(
-  repo: Repository,
   place: GitPlace,
   path: string,
+  options: GitOptions,
 ): Promise<{ tree: string; skipped: string[] }> {
-  const cwd = path;
-  const listing = { cwd, maxBytes: LISTING_BYTES, timeoutMs: SLOW_MS };
-  const tracked = await trackedFiles(place, listing);
-  const untracked = await gitItems(place, ['ls-files', '-z', '--others', '--exclude-standard'], listing);
+  const tracked = await trackedFiles(place, options);
+  const untracked = await gitItems(place, ['ls-files', '-z', '--others', '--exclude-standard'], options);
   // A nested repository is listed as a directory.
   const nested = untracked.filter((name) => name.endsWith('/'));
-  const { usable, refused } = await readable(path, [...tracked, ...untracked.filter((name) => !name.endsWith('/'))]);
-  await git(place, ['update-index', '-z', '--add', '--remove', '--replace', '--stdin'], {
-    cwd,
-    input: usable.map((name) => `${name}\0`).join(''),
-    config: [...(await withoutFilters(repo)), ['core.trustctime', 'true'], ['core.checkStat', 'default']],
-    timeoutMs: SLOW_MS,
-  });
-  const tree = await gitLine(place, ['write-tree'], { cwd });
-  return { tree, skipped: [...nested, ...refused] };
+  const sorted = await sortPaths(path, [...tracked, ...untracked.filter((name) => !name.endsWith('/'))]);
+  const update = async (names: readonly string[], ...flags: string[]): Promise<void> => {
+    const input = names.map((name) => `${name}\0`).join('');
+    await git(place, ['update-index', '-z', ...flags, '--stdin'], { ...options, input });
+  };
+  await update(sorted.gone, '--force-remove');
+  await update(sorted.usable, '--add', '--remove', '--replace');
+  return { tree: await gitLine(place, ['write-tree'], options), skipped: [...nested, ...sorted.refused] };
 }
 
 /** Submodule links stay as they are: to compare one, git would run `status` in it, with its own configuration. */
-async function trackedFiles(
-  place: GitPlace,
-  listing: { cwd: string; maxBytes: number; timeoutMs: number },
-): Promise<string[]> {
-  const { stdout } = await git(place, ['ls-files', '-z', '--stage'], listing);
+async function trackedFiles(place: GitPlace, options: GitOptions): Promise<string[]> {
+  const { stdout } = await git(place, ['ls-files', '-z', '--stage'], options);
   const entries = splitNul(stdout).map((entry) => ({
     mode: entry.slice(0, 6),
     name: entry.slice(entry.indexOf('\t') + 1),
@@ -98,12 +100,37 @@ async function trackedFiles(
   return entries.filter(({ mode }) => mode !== '160000').map(({ name }) => name);
 }
 
-/** update-index stops at the first path that it cannot read, or that is a pipe. Those are told, and left as they were. */
-async function readable(root: string, names: readonly string[]): Promise<{ usable: string[]; refused: string[] }> {
-  const usable: string[] = [];
-  const refused: string[] = [];
-  for (const name of names) ((await isRecordable(join(root, name))) ? usable : refused).push(name);
-  return { usable, refused };
+interface SortedPaths {
+  usable: string[];
+  /** Below what is no directory any more: a link in its place must not be followed. */
+  gone: string[];
+  /** update-index stops at the first path that it cannot read, or that is a pipe. These are told, and left as they were. */
+  refused: string[];
+}
+
+async function sortPaths(root: string, names: readonly string[]): Promise<SortedPaths> {
+  const directories = new Map<string, Promise<boolean>>([['.', Promise.resolve(true)]]);
+  const isRealDirectory = (name: string): Promise<boolean> => {
+    const known = directories.get(name);
+    if (known) return known;
+    const found = isRealDirectory(posix.dirname(name)).then((above) => above && isDirectory(join(root, name)));
+    directories.set(name, found);
+    return found;
+  };
+  const sorted: SortedPaths = { usable: [], gone: [], refused: [] };
+  for (const name of names) {
+    if (!(await isRealDirectory(posix.dirname(name)))) sorted.gone.push(name);
+    else if (await isRecordable(join(root, name))) sorted.usable.push(name);
+    else sorted.refused.push(name);
+  }
+  return sorted;
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 }
 
 async function isRecordable(path: string): Promise<boolean> {

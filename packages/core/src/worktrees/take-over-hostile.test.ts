@@ -196,7 +196,10 @@ test('a small pack whose delta claims more memory than there may be', async () =
   const child = Buffer.concat([Buffer.from([...objectHeader(6, delta.length), ...encoded]), deflateSync(delta)]);
   const body = Buffer.concat([Buffer.from('PACK\0\0\0\x02\0\0\0\x02', 'latin1'), blob, child]);
   const pack = Buffer.concat([body, createHash('sha1').update(body).digest()]);
-  expect(await attack('1'.repeat(40), pack)).toBe('rejected');
+  const inside = hostileInside((command) => ({ stdout: command === 'rev-parse' ? `${'1'.repeat(40)}\n` : pack }));
+  const error = await takeOver(repo, inside, { base, ref, maxBytes }).catch((caught: Error) => caught);
+  expect(error).toMatchObject({ reason: 'rejected', message: expect.stringContaining('memory') });
+  expect(treeHashes(user)).toEqual(before);
 });
 
 test('no quarantine is left behind by any of these', () => {
