@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { diff } from './diff.ts';
 import { mergeResults } from './merge.ts';
 import { openRepository } from './repository.ts';
-import { commitFiles, makeRepo, scratch, treeHashes, userGit } from './testing/repo.ts';
+import { commitFiles, makeRepo, scratch, treeHashes, userGit, writeFiles } from './testing/repo.ts';
 
 const root = scratch();
 const options = { message: 'Merge results\n', identity: { name: 'Drover', email: 'drover@localhost' } };
@@ -70,6 +70,7 @@ test("a merge driver of the user's does not run on an agent's content", async ()
   });
   userGit(user, 'config', 'merge.evil.driver', `touch ${root}/driver-ran; true`);
   commitFiles(user, attributes, 'attributes in the checkout too');
+  writeFiles(user, { '.git/info/attributes': '* merge=evil\n' });
   expect(await mergeResults(repo, [tips.x!, tips.y!], options)).toHaveProperty('conflict');
   expect(treeHashes(root).has('driver-ran')).toBe(false);
 });

@@ -128,6 +128,8 @@ test('the index copied is fresh: the first status runs no filter, and the agent 
     const index = join(user, '.git/worktrees', attempt.worktree.id, 'index');
     const copy = join(attempt.shadowDir, 'worktrees', attempt.worktree.id, 'index');
     expect(statSync(copy).ino).not.toBe(statSync(index).ino);
+    const second = (path: string): number => Math.floor(statSync(path).mtimeMs / 1000);
+    expect(second(copy)).toBeGreaterThan(second(join(attempt.worktree.path, 'a.txt')));
     rmSync(join(root, 'cleaned'), { force: true });
     expect(await attempt.git('status', '--porcelain')).toBe('');
     expect(existsSync(join(root, 'cleaned'))).toBe(false);
