@@ -1,5 +1,7 @@
 export { createWorktree, findWorktree, type Worktree } from './create-worktree.ts';
 export { diff } from './diff.ts';
+export { type GitOptions, type GitResult, git, gitLine } from './git.ts';
+export type { GitPlace } from './git-environment.ts';
 export { GitError } from './git-error.ts';
 export { DROVER_IDENTITY, type GitIdentity, gitIdentity, identityEnvironment } from './identity.ts';
 export type { Inside, SandboxExec } from './inside.ts';
@@ -10,7 +12,7 @@ export { attemptRef, isRefPart, resultBranch, resultRef, snapshotRef, type TaskN
 export { cleanQuarantines } from './quarantine.ts';
 export { type RemoveOptions, removeWorktree } from './remove-worktree.ts';
 export type { RepairPlace } from './repair.ts';
-export { openRepository, type Repository } from './repository.ts';
+export { openRepository, type Repository, repositoryPlace } from './repository.ts';
 export { setResult } from './result.ts';
 export { describeCommit, isAncestor, isMerged, readRef, resolveBase } from './revisions.ts';
 export { prepareShadow, removeShadow, type ShadowOptions } from './shadow.ts';
