@@ -199,6 +199,7 @@ export class Fleet {
       limits_json: JSON.stringify(definition.limits),
       base: null,
       head: null,
+      commits: null,
       worktree: null,
       worktree_id: null,
       stop_cause: null,
