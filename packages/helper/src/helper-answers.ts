@@ -122,7 +122,14 @@ export function parseSpawned(list: RecordList): { keeperPid: number; initPid: nu
 
 export function parseList(list: RecordList): HelperListed[] {
   return blocks(list).map((block) => {
-    const { agent_uid: agentUid, agent_gid: agentGid, created_ms: createdMs, populated, frozen, ...rest } = parse(listed, block);
+    const {
+      agent_uid: agentUid,
+      agent_gid: agentGid,
+      created_ms: createdMs,
+      populated,
+      frozen,
+      ...rest
+    } = parse(listed, block);
     return { ...rest, agentUid, agentGid, populated: populated ?? false, frozen: frozen ?? false, createdMs };
   });
 }
@@ -142,7 +149,9 @@ function parse<T extends z.ZodType>(schema: T, list: RecordList): z.output<T> {
   // The first of a repeated key counts; those that are lists are read with getRecords.
   const result = schema.safeParse(Object.fromEntries(list.toReversed()));
   if (result.success) return result.data;
-  throw new HelperError('bad_answer', `the helper's answer is not understood: ${result.error.message}`, { cause: result.error });
+  throw new HelperError('bad_answer', `the helper's answer is not understood: ${result.error.message}`, {
+    cause: result.error,
+  });
 }
 
 function camel(key: string): string {

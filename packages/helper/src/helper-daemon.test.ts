@@ -9,6 +9,15 @@ import { helperBinary } from './binaries.ts';
 import { HelperClient } from './helper-client.ts';
 import { canRunHelper, HelperDaemon, slow, until } from './testing/helper-daemon.ts';
 
+async function answers(socket: string): Promise<boolean> {
+  try {
+    (await HelperClient.connect(socket)).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 describe.skipIf(!canRunHelper)('the daemon', { timeout: 120_000 * slow }, () => {
   let dir: string;
   beforeEach(async () => {
@@ -30,9 +39,11 @@ describe.skipIf(!canRunHelper)('the daemon', { timeout: 120_000 * slow }, () => 
     const socket = join(dir, 'activated.sock');
     const activate = `use Socket; $^F = 9; socket(my $s, AF_UNIX, SOCK_STREAM, 0); bind($s, pack_sockaddr_un($ARGV[0])) or die; listen($s, 9);
       require POSIX; POSIX::dup2(fileno($s), 3) if fileno($s) != 3; $ENV{LISTEN_PID} = $$; $ENV{LISTEN_FDS} = 1; shift; exec @ARGV;`;
-    const child = spawn('perl', ['-e', activate, socket, helperBinary(), ...flags(), '--idle-exit', '1'], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn('perl', ['-e', activate, socket, helperBinary(), ...flags(), '--idle-exit', '1'], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     const ended = exitOf(child);
-    await until(() => existsSync(socket));
+    await until(() => answers(socket));
     const client = await HelperClient.connect(socket);
     const made = await client.create({ tag: 'a', level: 'enhanced', limits: {} });
     const mounts = [{ kind: 'ro' as const, src: dir, dst: '/mnt' }];
@@ -51,7 +62,9 @@ describe.skipIf(!canRunHelper)('the daemon', { timeout: 120_000 * slow }, () => 
     ['a group path that leads out', ['--cgroup', '../x'], /plain relative path/],
     ['a group that there is not', ['--group', 'no-such-group'], /no group/],
   ])('refuses %s', async (_name, words, message) => {
-    const child = spawn(helperBinary(), ['--socket', join(dir, 's', 'helper.sock'), ...flags(), ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(helperBinary(), ['--socket', join(dir, 's', 'helper.sock'), ...flags(), ...words], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     const [code, errors] = await exitOf(child);
     expect(code).toBeGreaterThan(0);
     expect(errors).toMatch(message);
@@ -71,12 +84,16 @@ describe.skipIf(!canRunHelper)('the daemon', { timeout: 120_000 * slow }, () => 
 
   test('reads its configuration', async () => {
     const config = join(dir, 'helper.conf');
-    await writeFile(config, '# who\nallow-uid = 61234\n\nmax_sandboxes=1\nagent-uids=3000000-3000001\n', { mode: 0o644 });
+    await writeFile(config, '# who\nallow-uid = 61234\n\nmax_sandboxes=1\nagent-uids=3000000-3000001\n', {
+      mode: 0o644,
+    });
     const daemon = await HelperDaemon.start('--config', config);
     try {
       const client = await daemon.client(61_234);
       expect(client.hello).toMatchObject({ uid: 61_234, agentUid: 'same', maxSandboxes: 1 });
-      expect((await (await daemon.client()).create({ tag: 'a', level: 'enhanced', limits: {} })).agentUid).toBe(3_000_000);
+      expect((await (await daemon.client()).create({ tag: 'a', level: 'enhanced', limits: {} })).agentUid).toBe(
+        3_000_000,
+      );
     } finally {
       await daemon.dispose();
     }
@@ -100,7 +117,9 @@ describe.skipIf(!canRunHelper)('the daemon', { timeout: 120_000 * slow }, () => 
       const hung = daemon
         .run(client, made.sandbox, 'true', { mounts: [{ kind: 'ro', src: join(point, 'x'), dst: '/mnt' }] })
         .catch((error) => error.code);
-      const probe = client.create({ tag: 'c', level: 'enhanced', limits: {}, ioPath: join(point, 'y') }).catch((error) => error.code);
+      const probe = client
+        .create({ tag: 'c', level: 'enhanced', limits: {}, ioPath: join(point, 'y') })
+        .catch((error) => error.code);
       expect((await daemon.run(client, other.sandbox, 'echo served')).output).toBe('served\n');
       expect(performance.now() - start).toBeLessThan(2_000 * slow);
       expect(await hung).toBe('timeout');
@@ -127,7 +146,7 @@ describe.skipIf(!canRunHelper)('the daemon', { timeout: 120_000 * slow }, () => 
     const args = ['--socket', socket, '--state-dir', join(dir, 'state'), '--cgroup', name];
     const child = spawn('sh', ['-c', script, 'sh', helperBinary(), ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
     const ended = exitOf(child);
-    await until(async () => HelperClient.connect(socket).then((c) => (c.close(), true), () => false));
+    await until(() => answers(socket));
     const client = await HelperClient.connect(socket);
     const made = await client.create({ tag: 'a', level: 'enhanced', limits: { memory_max: '67108864' } });
     expect(made.enforced).toEqual(['memory_max']);

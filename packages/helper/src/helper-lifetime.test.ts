@@ -1,8 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { chown, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { HelperClient } from './helper-client.ts';
 import { KeeperClient } from './keeper-client.ts';
@@ -22,11 +22,13 @@ describe.skipIf(!canRunHelper)('lifetime', { timeout: 60_000 * slow }, () => {
   }, 60_000 * slow);
   afterEach(() => daemon.dispose());
 
-  const create = async (tag: string, from = client): Promise<string> => (await from.create({ tag, level: 'enhanced', limits: {} })).sandbox;
+  const create = async (tag: string, from = client): Promise<string> =>
+    (await from.create({ tag, level: 'enhanced', limits: {} })).sandbox;
 
   test('twenty daemons that fork twice, leave the session and ignore SIGTERM are gone with one kill', async () => {
     const sandbox = await create('daemons');
-    const daemonize = 'for i in $(seq 20); do setsid sh -c "trap \\"\\" TERM HUP INT; (sleep 1000 & sleep 1000) & sleep 1000" & done; sleep 1000';
+    const daemonize =
+      'for i in $(seq 20); do setsid sh -c "trap \\"\\" TERM HUP INT; (sleep 1000 & sleep 1000) & sleep 1000" & done; sleep 1000';
     await daemon.spawn(client, sandbox, daemonize);
     await until(async () => (await client.stats(sandbox))[0]!.pids! > 60);
     const start = performance.now();
@@ -97,7 +99,10 @@ describe.skipIf(!canRunHelper)('lifetime', { timeout: 60_000 * slow }, () => {
     mkdirSync(other);
     const registry = join(daemon.dir, 'state', 'registry');
     await writeFile(join(registry, 'sffffffffffffffff'), 'state=live\ntag=x\n');
-    await writeFile(join(registry, sandbox), 'state=creating\ntag=half\nuid=0\nagent_uid=2000000\nagent_gid=2000000\ncreated_ms=1\ntolerate_oom=0\ndevice_major=0\ndevice_minor=0\noom_seen=0\n');
+    await writeFile(
+      join(registry, sandbox),
+      'state=creating\ntag=half\nuid=0\nagent_uid=2000000\nagent_gid=2000000\ncreated_ms=1\ntolerate_oom=0\ndevice_major=0\ndevice_minor=0\noom_seen=0\n',
+    );
     await daemon.restart();
     await gone;
     expect(existsSync(stray)).toBe(false);
@@ -133,7 +138,13 @@ describe.skipIf(!canRunHelper)('lifetime', { timeout: 60_000 * slow }, () => {
     const his = await create('same-tag', bob);
     expect(hers).not.toBe(his);
     expect((await alice.list()).map((s) => s.sandbox)).toEqual([hers]);
-    for (const call of [bob.kill(hers, 'all'), bob.remove(hers), bob.freeze(hers), bob.stats(hers), bob.update(hers, { pids_max: '1' })])
+    for (const call of [
+      bob.kill(hers, 'all'),
+      bob.remove(hers),
+      bob.freeze(hers),
+      bob.stats(hers),
+      bob.update(hers, { pids_max: '1' }),
+    ])
       await expect(call).rejects.toMatchObject({ code: 'no_such_sandbox', message: `there is no sandbox '${hers}'` });
     await expect(bob.shutdown()).rejects.toMatchObject({ code: 'not_permitted' });
     await expect(daemon.client(CAROL)).rejects.toMatchObject({ code: 'not_permitted' });
@@ -145,17 +156,34 @@ describe.skipIf(!canRunHelper)('lifetime', { timeout: 60_000 * slow }, () => {
     expect(made).toMatchObject({ agentUid: ALICE, agentGid: ALICE });
     const own = join(daemon.dir, 'alice');
     const bobs = join(daemon.dir, 'bob');
-    for (const [dir, uid] of [[own, ALICE], [bobs, BOB]] as const) {
+    for (const [dir, uid] of [
+      [own, ALICE],
+      [bobs, BOB],
+    ] as const) {
       await mkdir(join(dir, 'deep'), { recursive: true, mode: 0o700 });
       await chown(join(dir, 'deep'), uid, uid);
       await chown(dir, uid, uid);
     }
-    const run = await daemon.run(alice, made.sandbox, 'id -u; id -G; ls -ld /mnt | cut -c1-10; touch /mnt/x && echo ok', { mounts: [{ kind: 'rw', src: own, dst: '/mnt' }] });
+    const run = await daemon.run(
+      alice,
+      made.sandbox,
+      'id -u; id -G; ls -ld /mnt | cut -c1-10; touch /mnt/x && echo ok',
+      { mounts: [{ kind: 'rw', src: own, dst: '/mnt' }] },
+    );
     expect(run.output).toBe(`${ALICE}\n${ALICE}\ndrwx------\nok\n`);
-    const spied = daemon.run(alice, made.sandbox, 'true', { mounts: [{ kind: 'ro', src: join(bobs, 'deep'), dst: '/mnt' }] });
-    await expect(spied).rejects.toMatchObject({ code: 'bad_path', message: expect.stringContaining('Permission denied') });
-    await expect(alice.create({ tag: 'spy', level: 'enhanced', limits: {}, ioPath: join(bobs, 'deep') })).rejects.toMatchObject({ code: 'bad_path' });
-    await expect(daemon.run(alice, made.sandbox, 'true', { dir: bobs })).rejects.toMatchObject({ code: expect.stringMatching(/spawn_failed|bad_path/) });
+    const spied = daemon.run(alice, made.sandbox, 'true', {
+      mounts: [{ kind: 'ro', src: join(bobs, 'deep'), dst: '/mnt' }],
+    });
+    await expect(spied).rejects.toMatchObject({
+      code: 'bad_path',
+      message: expect.stringContaining('Permission denied'),
+    });
+    await expect(
+      alice.create({ tag: 'spy', level: 'enhanced', limits: {}, ioPath: join(bobs, 'deep') }),
+    ).rejects.toMatchObject({ code: 'bad_path' });
+    await expect(daemon.run(alice, made.sandbox, 'true', { dir: bobs })).rejects.toMatchObject({
+      code: expect.stringMatching(/spawn_failed|bad_path/),
+    });
   });
 
   test('root gives every sandbox a uid of its own, and a released one comes back last', async () => {
@@ -168,7 +196,14 @@ describe.skipIf(!canRunHelper)('lifetime', { timeout: 60_000 * slow }, () => {
 
   test('a second helper on the same socket refuses to start', async () => {
     const { helperBinary } = await import('./binaries.ts');
-    const second = spawn(helperBinary(), ['--socket', daemon.socket, '--state-dir', join(daemon.dir, 'other'), '--cgroup', `${daemon.cgroup}-b`]);
+    const second = spawn(helperBinary(), [
+      '--socket',
+      daemon.socket,
+      '--state-dir',
+      join(daemon.dir, 'other'),
+      '--cgroup',
+      `${daemon.cgroup}-b`,
+    ]);
     const [code] = await once(second, 'exit');
     expect(code).toBe(1);
     expect((await client.list()).length).toBe(0);

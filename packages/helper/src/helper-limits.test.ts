@@ -40,8 +40,17 @@ describe.skipIf(!canRunHelper)('limits', { timeout: 60_000 * slow }, () => {
 
   test('each one reads back as it was asked for', async () => {
     const wanted: Record<string, string> = {
-      cpu_quota_us: '50000', cpu_weight: '250', memory_max: String(64 * MiB), swap_max: String(32 * MiB), swappiness: '10', pids_max: '50',
-      cpuset: '0', io_rbps: '10485760', io_wbps: '5242880', io_riops: '1000', io_wiops: '500',
+      cpu_quota_us: '50000',
+      cpu_weight: '250',
+      memory_max: String(64 * MiB),
+      swap_max: String(32 * MiB),
+      swappiness: '10',
+      pids_max: '50',
+      cpuset: '0',
+      io_rbps: '10485760',
+      io_wbps: '5242880',
+      io_riops: '1000',
+      io_wiops: '500',
     };
     for (const key of Object.keys(wanted)) if (!can(key)) delete wanted[key];
     const onDisk = statfsSync(daemon.dir).type === EXT4;
@@ -53,12 +62,18 @@ describe.skipIf(!canRunHelper)('limits', { timeout: 60_000 * slow }, () => {
     expect(control(made.sandbox, 'memory.limit_in_bytes', 'memory.max')).toBe(String(64 * MiB));
     expect(control(made.sandbox, 'pids.max')).toBe('50');
     if (can('cpuset')) expect(control(made.sandbox, 'cpuset.cpus')).toBe('0');
-    if (can('io_wbps') && onDisk) expect(control(made.sandbox, 'blkio.throttle.write_bps_device', 'io.max')).toMatch(/5242880/);
-    const later = await client.update(made.sandbox, { memory_max: String(128 * MiB), cpu_quota_us: 'max', pids_max: '60' });
+    if (can('io_wbps') && onDisk)
+      expect(control(made.sandbox, 'blkio.throttle.write_bps_device', 'io.max')).toMatch(/5242880/);
+    const later = await client.update(made.sandbox, {
+      memory_max: String(128 * MiB),
+      cpu_quota_us: 'max',
+      pids_max: '60',
+    });
     expect(later).not.toContain('cpu_quota_us');
     expect(['-1', 'max 100000']).toContain(control(made.sandbox, 'cpu.cfs_quota_us', 'cpu.max'));
     expect(control(made.sandbox, 'memory.limit_in_bytes', 'memory.max')).toBe(String(128 * MiB));
-    if (client.hello.mode !== 'v2') expect(control(made.sandbox, 'memory.memsw.limit_in_bytes')).toBe(String(160 * MiB));
+    if (client.hello.mode !== 'v2')
+      expect(control(made.sandbox, 'memory.memsw.limit_in_bytes')).toBe(String(160 * MiB));
     await client.update(made.sandbox, { memory_max: String(32 * MiB) });
     if (client.hello.mode !== 'v2') expect(control(made.sandbox, 'memory.memsw.limit_in_bytes')).toBe(String(64 * MiB));
     await client.remove(made.sandbox);
@@ -66,7 +81,8 @@ describe.skipIf(!canRunHelper)('limits', { timeout: 60_000 * slow }, () => {
 
   test('a memory limit leaves no swap unless it is asked for', async () => {
     const sandbox = await create({ memory_max: String(64 * MiB) });
-    if (can('swap_max')) expect([String(64 * MiB), '0']).toContain(control(sandbox, 'memory.memsw.limit_in_bytes', 'memory.swap.max'));
+    if (can('swap_max'))
+      expect([String(64 * MiB), '0']).toContain(control(sandbox, 'memory.memsw.limit_in_bytes', 'memory.swap.max'));
     await client.remove(sandbox);
   });
 
@@ -74,12 +90,23 @@ describe.skipIf(!canRunHelper)('limits', { timeout: 60_000 * slow }, () => {
     await expect(create({ cpu_weight: '10001' })).rejects.toMatchObject({ code: 'limit_range' });
     await expect(create({ cpu_quota_us: '999' })).rejects.toMatchObject({ code: 'limit_range' });
     await expect(create({ pids_max: '0' })).rejects.toMatchObject({ code: 'limit_range' });
-    await expect(create({ io_wbps: '5000000' })).rejects.toMatchObject({ code: 'bad_request', message: expect.stringContaining('io_path') });
+    await expect(create({ io_wbps: '5000000' })).rejects.toMatchObject({
+      code: 'bad_request',
+      message: expect.stringContaining('io_path'),
+    });
     if (can('cpuset')) await expect(create({ cpuset: '900' })).rejects.toMatchObject({ code: 'limit_range' });
     if (can('cpuset')) await expect(create({ cpuset: '0-' })).rejects.toMatchObject({ code: 'limit_range' });
-    if (!can('swappiness')) await expect(create({ swappiness: '1' })).rejects.toMatchObject({ code: 'limit_unsupported', message: expect.stringContaining('swappiness') });
-    if (client.hello.mode !== 'v2') await expect(create({ swap_max: '0' })).rejects.toMatchObject({ code: 'limit_unsupported' });
-    if (can('io_wbps')) await expect(create({ io_wbps: '5000000' }, { ioPath: '/proc' })).rejects.toMatchObject({ code: 'limit_unsupported' });
+    if (!can('swappiness'))
+      await expect(create({ swappiness: '1' })).rejects.toMatchObject({
+        code: 'limit_unsupported',
+        message: expect.stringContaining('swappiness'),
+      });
+    if (client.hello.mode !== 'v2')
+      await expect(create({ swap_max: '0' })).rejects.toMatchObject({ code: 'limit_unsupported' });
+    if (can('io_wbps'))
+      await expect(create({ io_wbps: '5000000' }, { ioPath: '/proc' })).rejects.toMatchObject({
+        code: 'limit_unsupported',
+      });
     await expect(create({}, { ioPath: '/nowhere' })).rejects.toMatchObject({ code: 'bad_path' });
     expect(await client.list()).toEqual([]);
   });
@@ -173,7 +200,9 @@ describe.skipIf(!canRunHelper)('limits', { timeout: 60_000 * slow }, () => {
     await mkdir(work);
     await chown(work, agent.agentUid, agent.agentGid);
     const start = performance.now();
-    const run = await daemon.run(client, sandbox, 'dd if=/dev/zero of=/mnt/f bs=1M count=8 oflag=direct 2>&1', { mounts: [{ kind: 'rw', src: work, dst: '/mnt' }] });
+    const run = await daemon.run(client, sandbox, 'dd if=/dev/zero of=/mnt/f bs=1M count=8 oflag=direct 2>&1', {
+      mounts: [{ kind: 'rw', src: work, dst: '/mnt' }],
+    });
     expect(run.exit.code, run.output).toBe(0);
     expect(performance.now() - start).toBeGreaterThan(1_000);
     expect((await client.stats(sandbox))[0]!.wbytes).toBeGreaterThanOrEqual(8 * MiB);
@@ -186,10 +215,14 @@ describe.skipIf(!canRunHelper)('ceilings', { timeout: 60_000 * slow }, () => {
     const daemon = await HelperDaemon.start('--max_memory', String(64 * MiB), '--max_sandboxes', '2');
     try {
       const client = await daemon.client();
-      await expect(client.create({ tag: 'a', level: 'enhanced', limits: { memory_max: String(65 * MiB) } })).rejects.toMatchObject({ code: 'limit_ceiling' });
+      await expect(
+        client.create({ tag: 'a', level: 'enhanced', limits: { memory_max: String(65 * MiB) } }),
+      ).rejects.toMatchObject({ code: 'limit_ceiling' });
       const a = await client.create({ tag: 'a', level: 'enhanced', limits: {} });
       await client.create({ tag: 'b', level: 'enhanced', limits: {} });
-      await expect(client.create({ tag: 'c', level: 'enhanced', limits: {} })).rejects.toMatchObject({ code: 'too_many' });
+      await expect(client.create({ tag: 'c', level: 'enhanced', limits: {} })).rejects.toMatchObject({
+        code: 'too_many',
+      });
       const run = await daemon.run(client, a.sandbox, 'tail /dev/zero; echo $?');
       expect(run.output === '137\n' || run.exit.signal === 9).toBe(true);
     } finally {

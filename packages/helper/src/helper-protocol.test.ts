@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { helperBinary } from './binaries.ts';
-import { HelperError } from './helper-error.ts';
+import type { HelperError } from './helper-error.ts';
 import { checkRequest, OPERATIONS } from './helper-protocol.ts';
 import { decodeRecords, encodeRecords, FRAME_MAX, getRecord, type RecordList } from './records.ts';
 import { canRunHelper, HelperDaemon, pause, slow } from './testing/helper-daemon.ts';
@@ -25,13 +25,40 @@ describe('the table of requests', () => {
       }
     };
     const id = 's0123456789abcdef';
-    expect(code('kill', [['sandbox', id], ['group', 'agent']])).toBe('ok');
-    expect(code('kill', [['sandbox', id], ['group', 'host']])).toBe('bad_request');
-    expect(code('kill', [['sandbox', '../..'], ['group', 'all']])).toBe('bad_request');
+    expect(
+      code('kill', [
+        ['sandbox', id],
+        ['group', 'agent'],
+      ]),
+    ).toBe('ok');
+    expect(
+      code('kill', [
+        ['sandbox', id],
+        ['group', 'host'],
+      ]),
+    ).toBe('bad_request');
+    expect(
+      code('kill', [
+        ['sandbox', '../..'],
+        ['group', 'all'],
+      ]),
+    ).toBe('bad_request');
     expect(code('kill', [['group', 'all']])).toBe('bad_request');
     expect(code('list', [['pid', '1']])).toBe('bad_request');
-    expect(code('create', [['tag', 'a'], ['level', 'enhanced'], ['tag', 'b']])).toBe('bad_request');
-    expect(code('create', [['tag', 'a'], ['level', 'enhanced'], ['pids_max', 'max']])).toBe('ok');
+    expect(
+      code('create', [
+        ['tag', 'a'],
+        ['level', 'enhanced'],
+        ['tag', 'b'],
+      ]),
+    ).toBe('bad_request');
+    expect(
+      code('create', [
+        ['tag', 'a'],
+        ['level', 'enhanced'],
+        ['pids_max', 'max'],
+      ]),
+    ).toBe('ok');
   });
 });
 
@@ -108,14 +135,66 @@ describe.skipIf(!canRunHelper)('the socket', { timeout: 60_000 * slow }, () => {
 
   test.each<[string, RecordList, string]>([
     ['an unknown operation', [['op', 'format_disk']], 'unknown_op'],
-    ['an unknown key', [['op', 'list'], ['uid', '0']], 'bad_request'],
-    ['a key given twice', [['op', 'remove'], ['sandbox', 's0123456789abcdef'], ['sandbox', 's0123456789abcdef']], 'bad_request'],
+    [
+      'an unknown key',
+      [
+        ['op', 'list'],
+        ['uid', '0'],
+      ],
+      'bad_request',
+    ],
+    [
+      'a key given twice',
+      [
+        ['op', 'remove'],
+        ['sandbox', 's0123456789abcdef'],
+        ['sandbox', 's0123456789abcdef'],
+      ],
+      'bad_request',
+    ],
     ['a missing key', [['op', 'remove']], 'bad_request'],
-    ['an id of another form', [['op', 'remove'], ['sandbox', '../../etc']], 'bad_request'],
-    ['an id that was never given', [['op', 'remove'], ['sandbox', 's0123456789abcdef']], 'no_such_sandbox'],
-    ['a level that is not made here', [['op', 'create'], ['tag', 'x'], ['level', 'full']], 'unsupported'],
-    ['a tag with a slash', [['op', 'create'], ['tag', 'a/b'], ['level', 'enhanced']], 'bad_request'],
-    ['two operations', [['op', 'list'], ['op', 'shutdown']], 'bad_frame'],
+    [
+      'an id of another form',
+      [
+        ['op', 'remove'],
+        ['sandbox', '../../etc'],
+      ],
+      'bad_request',
+    ],
+    [
+      'an id that was never given',
+      [
+        ['op', 'remove'],
+        ['sandbox', 's0123456789abcdef'],
+      ],
+      'no_such_sandbox',
+    ],
+    [
+      'a level that is not made here',
+      [
+        ['op', 'create'],
+        ['tag', 'x'],
+        ['level', 'full'],
+      ],
+      'unsupported',
+    ],
+    [
+      'a tag with a slash',
+      [
+        ['op', 'create'],
+        ['tag', 'a/b'],
+        ['level', 'enhanced'],
+      ],
+      'bad_request',
+    ],
+    [
+      'two operations',
+      [
+        ['op', 'list'],
+        ['op', 'shutdown'],
+      ],
+      'bad_frame',
+    ],
   ])('%s is refused', async (_name, records, code) => {
     const raw = await greeted();
     raw.request(['id', '2'], ...records);
@@ -148,12 +227,24 @@ describe.skipIf(!canRunHelper)('the socket', { timeout: 60_000 * slow }, () => {
 
   test('a frame in single bytes, and many frames in one write, are served', async () => {
     const raw = await greeted();
-    for (const byte of frame(encodeRecords([['id', '9'], ['op', 'list']]))) {
+    for (const byte of frame(
+      encodeRecords([
+        ['id', '9'],
+        ['op', 'list'],
+      ]),
+    )) {
       raw.send(Buffer.from([byte]));
       await pause(1);
     }
     expect(await raw.next()).toEqual([['id', '9']]);
-    const many = Array.from({ length: 500 }, (_, i) => frame(encodeRecords([['id', String(i)], ['op', 'list']])));
+    const many = Array.from({ length: 500 }, (_, i) =>
+      frame(
+        encodeRecords([
+          ['id', String(i)],
+          ['op', 'list'],
+        ]),
+      ),
+    );
     raw.send(Buffer.concat(many));
     for (let i = 0; i < 500; i++) expect(getRecord((await raw.next())!, 'id')).toBe(String(i));
     raw.socket.destroy();
@@ -173,13 +264,38 @@ describe.skipIf(!canRunHelper)('the socket', { timeout: 60_000 * slow }, () => {
       seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
       return seed % n;
     };
-    const words = ['id=', 'op=', 'spawn', 'create', 'kill', 'sandbox=', 's0123456789abcdef', 'mount=', 'src=/', 'dst=', 'size=', '\0', '=', '1', 'arg=', 'tag=', 'a', 'level=enhanced\0', 'env=A=B\0', 'cwd=/\0', 'dir=/\0'];
+    const words = [
+      'id=',
+      'op=',
+      'spawn',
+      'create',
+      'kill',
+      'sandbox=',
+      's0123456789abcdef',
+      'mount=',
+      'src=/',
+      'dst=',
+      'size=',
+      '\0',
+      '=',
+      '1',
+      'arg=',
+      'tag=',
+      'a',
+      'level=enhanced\0',
+      'env=A=B\0',
+      'cwd=/\0',
+      'dir=/\0',
+    ];
     for (let round = 0; round < 300; round++) {
       const raw = new RawClient(daemon.socket);
       raw.send(frame(Buffer.from('id=1\0op=hello\0version=1\0')));
       for (let k = 0; k < 5; k++) {
         const text = Array.from({ length: random(30) }, () => words[random(words.length)]).join('');
-        const payload = random(3) === 0 ? Buffer.from(Array.from({ length: random(200) }, () => random(256))) : Buffer.from(`id=${k}\0op=${text}\0`);
+        const payload =
+          random(3) === 0
+            ? Buffer.from(Array.from({ length: random(200) }, () => random(256)))
+            : Buffer.from(`id=${k}\0op=${text}\0`);
         raw.send(random(10) === 0 ? payload : frame(payload));
       }
       raw.socket.end();
