@@ -24,7 +24,7 @@ test('a repository path with spaces and signs, files of any name, and tasks of a
     { repository },
   );
 
-  expect(await world().outcomes('Plan.With_signs-1'), result.stderr).toEqual({ 'Task.1_a-b': 'ok', 0: 'ok' });
+  expect(await world().outcomes('Plan.With_signs-1'), result.stdout).toEqual({ 'Task.1_a-b': 'ok', 0: 'ok' });
   for (const name of FILES) {
     expect(await repository.show('drover/Plan.With_signs-1/0', name)).toBe(`content of ${name}\nmore`);
   }

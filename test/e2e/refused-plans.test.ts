@@ -10,7 +10,7 @@ const REFUSED: [name: string, text: string, says: RegExp][] = [
   [
     'a cycle',
     'tasks:\n  - {id: a, command: ["true"], depends_on: b}\n  - {id: b, command: ["true"], depends_on: a}\n',
-    /plan\.yaml:2.*circle: a -> b -> a/s,
+    /plan\.yaml:2.*cycle: a -> b -> a/s,
   ],
   ['a missing dependency', 'tasks:\n  - {id: a, command: ["true"], depends_on: nobody}\n', /plan\.yaml:2.*nobody/s],
   [

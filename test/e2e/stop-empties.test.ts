@@ -37,7 +37,7 @@ test.runIf(isRoot)(
     await expect.poll(() => stubborn().length, { timeout: 30_000, interval: 50 }).toBe(DAEMONS + 1);
 
     const group = agentGroup();
-    const api = await connectEngine({ env: world().env });
+    const api = await connectEngine({ env: world().env, start: false });
     const asked = performance.now();
     const stopping = api.stop({ refs: ['stubborn/daemons'], graceMs: 0 });
     const emptied = await untilEmpty(group, asked);

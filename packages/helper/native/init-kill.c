@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* To the whole process group of the pidfd's process; Linux 6.9. */
 #define SIGNAL_PROCESS_GROUP (1u << 2)
+
+#define SESSION_ROUNDS 20
 
 struct process {
 	char state;
@@ -121,13 +124,15 @@ bool kill_everything(bool is_pid1, const pid_t *spared, size_t nspared)
 	return is_pid1 ? kill_namespace(spared, nspared) : kill_children(spared, nspared);
 }
 
-void kill_session(pid_t session)
+/* Returns true when there was somebody. */
+static bool kill_members(pid_t session)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
+	bool somebody = false;
 
 	if (!proc)
-		return;
+		return false;
 	while ((entry = readdir(proc))) {
 		pid_t pid = atoi(entry->d_name);
 		struct process process;
@@ -135,9 +140,17 @@ void kill_session(pid_t session)
 
 		if (fd < 0)
 			continue;
-		if (read_process(pid, &process) == 0 && process.session == session)
-			(void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+		if (read_process(pid, &process) == 0 && process.session == session && process.state != 'Z')
+			somebody |= syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0;
 		close(fd);
 	}
 	closedir(proc);
+	return somebody;
+}
+
+void kill_session(pid_t session)
+{
+	/* Once more while somebody is found: one that was killed may have forked just before. Bounded, since some die late. */
+	for (int round = 0; round < SESSION_ROUNDS && kill_members(session); round++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 }

@@ -58,7 +58,9 @@ static int number(const char *key, uint64_t min, uint64_t max, uint64_t *out)
 /* True for a connection that lasts when there are too many of them. */
 static bool too_many(struct client *c)
 {
+	const size_t most = CLIENTS_MAX - CLIENTS_RESERVED;
 	size_t lasting = 0;
+	char text[96];
 
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		const struct client *other = &keeper.clients[i];
@@ -66,9 +68,10 @@ static bool too_many(struct client *c)
 
 		lasting += other->port.fd >= 0 && lasts;
 	}
-	if (lasting < CLIENTS_MAX - CLIENTS_RESERVED)
+	if (lasting < most)
 		return false;
-	answer_error(c, "too_many", "this keeper serves no more than 26 watchers, viewers and commands at a time");
+	snprintf(text, sizeof text, "this keeper serves no more than %zu watchers, viewers and commands at a time", most);
+	answer_error(c, "too_many", text);
 	return true;
 }
 

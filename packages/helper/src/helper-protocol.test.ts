@@ -214,7 +214,7 @@ describe.skipIf(!canRunHelper)('the socket', { timeout: 60_000 * slow }, () => {
     ['two ids', frame(Buffer.from('id=1\0id=2\0op=list\0'))],
     ['no id', frame(Buffer.from('op=list\0'))],
     ['an upper-case key', frame(Buffer.from('ID=1\0op=list\0'))],
-    ['five thousand records', frame(Buffer.from('id=1\0op=list\0' + 'a=\0'.repeat(5000)))],
+    ['five thousand records', frame(Buffer.from(`id=1\0op=list\0${'a=\0'.repeat(5000)}`))],
   ])('%s ends the connection, and only that', async (_name, bytes) => {
     const other = await greeted();
     const raw = await greeted();
@@ -253,7 +253,7 @@ describe.skipIf(!canRunHelper)('the socket', { timeout: 60_000 * slow }, () => {
   test('the largest frame is read whole', async () => {
     const raw = await greeted();
     const head = 'id=4\0op=list\0x=';
-    raw.send(frame(Buffer.from(head + 'y'.repeat(FRAME_MAX - head.length - 1) + '\0')));
+    raw.send(frame(Buffer.from(`${head + 'y'.repeat(FRAME_MAX - head.length - 1)}\0`)));
     expect(await raw.next()).toContainEqual(['error', 'bad_request']);
     raw.socket.destroy();
   });

@@ -1,5 +1,5 @@
 import type { AgentAdapter } from '../agents/types.ts';
-import type { Sampler } from '../engine/sampler.ts';
+import type { Sampler } from '../sandbox/sampler.ts';
 import type { SandboxProvider, StartSpec } from '../sandbox/types.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { Attempt, Plan, Store, TaskWithPlan } from '../store/index.ts';

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { SandboxRole } from '../sandbox/types.ts';
 
 /** Where one attempt keeps its things; see docs/architecture.md. */
 export interface AttemptPaths {
@@ -21,11 +20,6 @@ export function attemptPaths(stateDir: string, attemptId: string): AttemptPaths 
     exec: join(dir, 'exec'),
     stdin: join(dir, 'stdin'),
   };
-}
-
-/** The keeper's directory of a role. */
-export function roleDir(attemptDir: string, role: SandboxRole): string {
-  return role === 'agent' ? attemptDir : join(attemptDir, role);
 }
 
 /** The worktree of a task's slot. Stable over attempts that share the slot. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { ExecSpec, Sandbox, SandboxProcess, SandboxRole } from '../sandbox/types.ts';
 import { DroverError } from '../shared/errors.ts';
-import { commitLeftovers, type Repository, takeOver } from '../worktrees/index.ts';
+import { commitLeftovers, countCommits, type Repository, takeOver } from '../worktrees/index.ts';
 import { type AttemptIdentity, type AttemptServices, attemptRef, type SavedSpec } from './context.ts';
 import { holder, timeout } from './prepare.ts';
 import { type CommandOutcome, runCommand } from './run-command.ts';
@@ -63,6 +63,12 @@ async function collect(
 ): Promise<void> {
   const row = services.store.attempt(attempt.id)!;
   const base = row.base!;
+  if (row.head !== null) {
+    // An earlier engine had taken over; what is in the worktree since then is verify's doing, not the agent's.
+    settled.head = row.head;
+    settled.commits = await countCommits(repository, base, row.head);
+    return;
+  }
   try {
     await commitLeftovers(exec, { message: `${attempt.ref}: work that was not committed` });
     const taken = await takeOver(repository, exec, {
@@ -70,6 +76,7 @@ async function collect(
       ref: attemptRef(attempt.plan.name, attempt.definition.id, attempt.number),
       maxBytes: PACK_MAX_BYTES,
     });
+    services.store.updateAttempt(attempt.id, { head: taken.head });
     settled.head = taken.head;
     settled.commits = taken.commits;
   } catch (error) {

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExitRecord } from '@drover/helper';
 import type { AgentAdapter, AgentReport } from '../agents/types.ts';
-import type { Sampler } from '../engine/sampler.ts';
+import type { Sampler } from '../sandbox/sampler.ts';
 import type { Sandbox, SandboxStats } from '../sandbox/types.ts';
 import type { Clock } from '../shared/clock.ts';
 import { LogTail } from './log-tail.ts';

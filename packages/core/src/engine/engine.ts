@@ -9,17 +9,17 @@ import { DROVER_VERSION } from '../api/version.ts';
 import type { AttemptServices } from '../attempts/context.ts';
 import { BasicProvider } from '../sandbox/basic-provider.ts';
 import { EnhancedProvider } from '../sandbox/enhanced-provider.ts';
+import { Sampler } from '../sandbox/sampler.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import { DroverError } from '../shared/errors.ts';
 import { Store } from '../store/index.ts';
 import type { Level } from '../tasks/definition.ts';
-import { openRepositoryAt, type Repository } from '../worktrees/index.ts';
+import { cleanQuarantines, openRepositoryAt, type Repository } from '../worktrees/index.ts';
 import { AccountKeeper } from './accounts.ts';
 import { ensureHelper } from './ensure-helper.ts';
 import { EventLog } from './events.ts';
 import { Fleet } from './fleet.ts';
 import { type ProviderFactory, Providers } from './providers.ts';
-import { Sampler } from './sampler.ts';
 import { EngineService } from './service.ts';
 import { EngineSettings } from './settings.ts';
 import { Submissions } from './submit.ts';
@@ -88,6 +88,7 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
   // Open attempts need the levels they were started with, before anybody asks for them.
   await providers.prepare(new Set(store.openAttempts().map((attempt) => attempt.level)));
   fleet.adopt();
+  void cleanRepositories(store, repositoryOf, clock, log);
 
   let stop: () => void = () => undefined;
   const stopping = new Promise<void>((resolve) => {
@@ -141,6 +142,22 @@ function factories(env: EngineOptions['env'], stateDir: string): Map<Level, Prov
       },
     ],
   ]);
+}
+
+/** Half-received packs of an engine that died. A repository that is gone has none. */
+async function cleanRepositories(
+  store: Store,
+  repositoryOf: (key: string) => Promise<Repository>,
+  clock: Clock,
+  log: Logger,
+): Promise<void> {
+  for (const { key } of store.repositories()) {
+    try {
+      await cleanQuarantines(await repositoryOf(key), clock.now());
+    } catch (error) {
+      log.info({ repository: key, error: String(error) }, 'a repository was not cleaned');
+    }
+  }
 }
 
 /** Repositories by key, opened once. */

@@ -7,6 +7,7 @@ import type * as c from '../api/contract.ts';
 import { API_VERSION } from '../api/contract.ts';
 import { attemptRef } from '../attempts/context.ts';
 import { attemptPaths } from '../attempts/paths.ts';
+import type { Sampler } from '../sandbox/sampler.ts';
 import type { Clock } from '../shared/clock.ts';
 import { DroverError } from '../shared/errors.ts';
 import type { Attempt, Store, TaskWithPlan } from '../store/index.ts';
@@ -19,7 +20,6 @@ import type { Fleet } from './fleet.ts';
 import { readMachine } from './machine.ts';
 import type { Providers } from './providers.ts';
 import { findTask, findTasks, refOf } from './refs.ts';
-import type { Sampler } from './sampler.ts';
 import type { Submissions } from './submit.ts';
 import { type Live, taskDetail, taskView } from './views.ts';
 

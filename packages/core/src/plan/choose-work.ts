@@ -78,7 +78,14 @@ function namesAgent({ levels, agentOverride }: ChooseInput): boolean {
 
 function refuseBoth(level: Level, issues: Issue[]): void {
   if (level.kind === 'type' || kindsOf(level).length < 2) return;
-  issues.push(levelIssue(level, ['command'], `${level.title} has both a prompt and a command`, 'Keep one of them, or name the `agent:` that decides.'));
+  issues.push(
+    levelIssue(
+      level,
+      ['command'],
+      `${level.title} has both a prompt and a command`,
+      'Keep one of them, or name the `agent:` that decides.',
+    ),
+  );
 }
 
 function noWork({ task, type, levels }: ChooseInput): Issue {

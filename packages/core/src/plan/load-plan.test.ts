@@ -188,7 +188,7 @@ describe('agents', () => {
   });
 
   it('take a task with both, where an agent is named', () => {
-    const both = 'defaults: {agent: command}\n' + one('prompt: p, command: c');
+    const both = `defaults: {agent: command}\n${one('prompt: p, command: c')}`;
     expect(load(both).tasks[0]).toMatchObject({ agent: 'command', command: ['sh', '-c', 'c'] });
     expect(load(both, { agent: 'claude' }).tasks[0]).toMatchObject({ agent: 'claude', prompt: 'p' });
   });

@@ -1,13 +1,13 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startBasicKeeper } from '@drover/helper';
-import { roleDir } from '../attempts/paths.ts';
 import { DroverError } from '../shared/errors.ts';
 import type { Level } from '../tasks/definition.ts';
 import type { LimitKey } from '../tasks/limits.ts';
 import { LIMIT_KEYS } from '../tasks/limits.ts';
 import { KeptSandbox, keeperSpec, startError } from './kept-sandbox.ts';
 import { processTree } from './process-tree.ts';
+import { roleDir } from './role-dir.ts';
 import type { CreateSpec, Sandbox, SandboxProvider, SandboxRole, SandboxStats, StartSpec } from './types.ts';
 
 const REASON = 'level `basic` has no cgroup; use `enhanced`';

@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HelperClient, HelperError, type HelperStats } from '@drover/helper';
-import { roleDir } from '../attempts/paths.ts';
 import { DroverError } from '../shared/errors.ts';
 import type { Level } from '../tasks/definition.ts';
 import type { LimitKey, Limits } from '../tasks/limits.ts';
 import { helperLimits, LIMIT_OF_HELPER_KEY } from './helper-limits.ts';
 import { KeptSandbox, keeperSpec, startError } from './kept-sandbox.ts';
+import { roleDir } from './role-dir.ts';
 import type {
   AgentIdentity,
   CreateSpec,

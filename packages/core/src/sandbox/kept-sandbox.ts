@@ -6,10 +6,10 @@ import {
   type KeeperStatus,
   readExitRecord,
 } from '@drover/helper';
-import { roleDir } from '../attempts/paths.ts';
 import { DroverError } from '../shared/errors.ts';
 import type { Level } from '../tasks/definition.ts';
 import type { LimitKey, Limits } from '../tasks/limits.ts';
+import { roleDir } from './role-dir.ts';
 import type {
   AgentIdentity,
   ExecSpec,

@@ -42,6 +42,10 @@ export class Store {
     return this.#db.first(this.#db.query.selectFrom('repositories').selectAll().where('key', '=', key));
   }
 
+  repositories(): RepositoryRow[] {
+    return this.#db.all(this.#db.query.selectFrom('repositories').selectAll());
+  }
+
   plan(id: number): Plan | undefined {
     return this.#db.first(this.#db.query.selectFrom('plans').selectAll().where('id', '=', id));
   }

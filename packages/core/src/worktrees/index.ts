@@ -7,5 +7,5 @@ export { fileAt, openRepository, openRepositoryAt, type Repository, resolveBase 
 export { deleteTaskRefs, isMerged, refOid, setResult, snapshotRef } from './results.ts';
 export { prepareShadow, type WorktreeLayout } from './shadow.ts';
 export { snapshotWorktree } from './snapshot.ts';
-export { cleanQuarantines, type TakenOver, takeOver } from './take-over.ts';
+export { cleanQuarantines, countCommits, type TakenOver, takeOver } from './take-over.ts';
 export { createWorktree, removeWorktree, type Worktree } from './worktree.ts';

@@ -7,6 +7,7 @@ import { DroverError } from '../shared/errors.ts';
 import { GitError, git, gitCommand, lendObjects } from './git.ts';
 import { type InsideExec, insideGit, runInside } from './inside.ts';
 import { type Repository, repositoryGit, serialised } from './repository.ts';
+import { refOid } from './results.ts';
 
 export interface TakeOverInput {
   base: string;
@@ -36,9 +37,25 @@ const STALE_MS = 24 * 3600_000;
 export async function takeOver(repository: Repository, exec: InsideExec, input: TakeOverInput): Promise<TakenOver> {
   const head = await insideHead(repository, exec);
   if (head !== input.base && !(await hasCommit(repository, head))) await bringPack(repository, exec, head, input);
-  await serialised(repository, () => repositoryGit(repository, ['update-ref', input.ref, head]));
-  const count = await repositoryGit(repository, ['rev-list', '--count', head, `^${input.base}`]);
-  return { head, commits: Number(count), gitlinks: await newGitlinks(repository, input.base, head) };
+  await serialised(repository, () => setAttemptRef(repository, input.ref, head));
+  return {
+    head,
+    commits: await countCommits(repository, input.base, head),
+    gitlinks: await newGitlinks(repository, input.base, head),
+  };
+}
+
+/** How many commits `head` has that `base` has not. */
+export async function countCommits(repository: Repository, base: string, head: string): Promise<number> {
+  return Number(await repositoryGit(repository, ['rev-list', '--count', head, `^${base}`]));
+}
+
+/** An attempt of the same name in an earlier life of the state directory: what it did stays reachable. */
+async function setAttemptRef(repository: Repository, ref: string, head: string): Promise<void> {
+  const old = await refOid(repository, ref);
+  if (old === head) return;
+  if (old !== null) await repositoryGit(repository, ['update-ref', `refs/drover/snapshots/replaced/${old}`, old]);
+  await repositoryGit(repository, ['update-ref', ref, head]);
 }
 
 async function insideHead(repository: Repository, exec: InsideExec): Promise<string> {

@@ -127,6 +127,20 @@ describe.skipIf(!bwrap)('take-over', () => {
     expect(await bench.inside('git status --porcelain')).toBe('');
   });
 
+  it('keeps what an attempt of the same name did in an earlier life', async () => {
+    bench = await Bench.make();
+    await bench.git('commit', '-q', '--allow-empty', '-m', 'earlier');
+    const earlier = await bench.git('rev-parse', 'HEAD');
+    await bench.git('update-ref', REF, earlier);
+    await bench.git('reset', '-q', '--hard', bench.base);
+    await bench.attempt();
+    await takeOver(bench.repository, bench.exec, { base: bench.base, ref: REF, maxBytes: MAX });
+    expect(await bench.git('rev-parse', REF)).toBe(bench.base);
+    expect(await bench.git('for-each-ref', '--contains', earlier, '--format=%(refname)')).toContain(
+      'refs/drover/snapshots/',
+    );
+  });
+
   it('reports new submodule links', async () => {
     bench = await Bench.make();
     await bench.attempt();

@@ -1,4 +1,4 @@
-import type { SandboxProvider, SandboxStats } from '../sandbox/types.ts';
+import type { SandboxProvider, SandboxStats } from './types.ts';
 
 export type SampleListener = (stats: SandboxStats, atMonotonicMs: number) => void;
 
