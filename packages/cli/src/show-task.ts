@@ -1,4 +1,4 @@
-import type { AttemptView, TaskDetail } from '@drover/core/client';
+import { type AttemptView, LIMIT_RULES, type LimitKey, type TaskDetail } from '@drover/core/client';
 import { bytes, dateTime, duration, orDash } from './format.ts';
 import type { Output } from './output.ts';
 import { stateStyle, stateWord } from './task-columns.ts';
@@ -19,7 +19,7 @@ export async function showTask(task: TaskDetail, out: Output): Promise<undefined
 }
 
 function factsOf(task: TaskDetail): Array<[string, string]> {
-  const limits = Object.entries(task.limits).map(([key, value]) => `${key}=${value}`);
+  const limits = Object.entries(task.limits).map(([key, value]) => limitText(key as LimitKey, value));
   const peak = task.memoryPeakBytes === null ? '' : `, peak ${bytes(task.memoryPeakBytes)}`;
   const all: Array<[string, string | null]> = [
     ['agent', [task.agent, task.model].filter(Boolean).join(', ')],
@@ -27,7 +27,7 @@ function factsOf(task: TaskDetail): Array<[string, string]> {
     ['verify', task.verify?.join(' ') ?? null],
     ['after', task.dependsOn.join(', ') || null],
     ['level', task.level],
-    ['limits', limits.join(' ') || null],
+    ['limits', limits.join(', ') || null],
     ['priority', `${task.class}, ${task.priority}`],
     ['time', task.startedMs === null ? null : `${duration(task.elapsedMs)}, CPU ${duration(task.cpuMs)}`],
     ['memory', task.memoryBytes === null && !peak ? null : `${bytes(task.memoryBytes)}${peak}`],
@@ -36,6 +36,14 @@ function factsOf(task: TaskDetail): Array<[string, string]> {
     ['repository', task.repository],
   ];
   return all.flatMap(([name, value]) => (value ? [[name, value] as [string, string]] : []));
+}
+
+/** `memory 4 GB`: a limit by the name it has in files, in the unit it is read in. */
+function limitText(key: LimitKey, value: number | string): string {
+  const { key: name, unit } = LIMIT_RULES[key];
+  if (unit === 'bytes') return `${name} ${bytes(Number(value))}`;
+  if (unit === 'rate') return `${name} ${bytes(Number(value))}/s`;
+  return `${name} ${value}`;
 }
 
 function usageLine({ usage }: TaskDetail): string | null {
