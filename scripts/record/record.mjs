@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // Runs a command in a terminal of its own and writes what was seen as an SVG:
-//   record.mjs FILE.svg FROM COMMAND...
-// Frames begin where a line that matches the regular expression FROM first appears.
+//   record.mjs FILE.svg FROM UNTIL COMMAND...
+// FROM and UNTIL are regular expressions: of what is seen, only the lines from the first one that matches FROM to the one before
+// UNTIL are kept.
 import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Screen } from './screen.mjs';
@@ -11,7 +12,7 @@ const COLUMNS = 112;
 const ROWS = 34;
 const MIN_GAP_MS = 400;
 
-const [file, from, program, ...args] = process.argv.slice(2);
+const [file, from, until, program, ...args] = process.argv.slice(2);
 const require = createRequire(new URL('../../packages/core/package.json', import.meta.url));
 const { spawn } = require('node-pty');
 
@@ -19,23 +20,32 @@ const screen = new Screen(COLUMNS, ROWS);
 const frames = [];
 let startedAt;
 
+const text = (row) =>
+  row
+    .map((cell) => cell?.char ?? ' ')
+    .join('')
+    .trimEnd();
+
 function look() {
-  const text = screen.text();
-  if (startedAt === undefined && !new RegExp(from, 'm').test(text)) return;
+  const rows = kept(screen.visible());
+  if (rows.length === 0) return;
   startedAt ??= performance.now();
-  if (frames.at(-1)?.text === text) return;
-  frames.push({ atMs: Math.round(performance.now() - startedAt), text, rows: since(screen.visible()) });
+  const now = rows.map(text).join('\n');
+  if (frames.at(-1)?.text === now) return;
+  frames.push({ atMs: Math.round(performance.now() - startedAt), text: now, rows });
 }
 
-/** Only the rows from the first match on. */
-function since(rows) {
-  const plain = rows.map((row) => row.map((cell) => cell?.char ?? ' ').join(''));
-  return rows.slice(
-    Math.max(
-      0,
-      plain.findIndex((line) => new RegExp(from).test(line)),
-    ),
-  );
+function kept(rows) {
+  const lines = rows.map(text);
+  const first = lines.findIndex((line) => new RegExp(from).test(line));
+  if (first < 0) return [];
+  const last = lines.findIndex((line, n) => n > first && new RegExp(until).test(line));
+  return trimmed(rows.slice(first, last < 0 ? undefined : last));
+}
+
+function trimmed(rows) {
+  const last = rows.findLastIndex((row) => text(row) !== '');
+  return rows.slice(0, last + 1);
 }
 
 const environment = { ...process.env, TERM: 'xterm-256color', FORCE_COLOR: '1', COLUMNS: String(COLUMNS) };

@@ -49,14 +49,15 @@ function line(row, y) {
   return `<text y="${y}">${runs.map(run).join('')}</text>`;
 }
 
-/** Neighbouring cells of one style; blanks are left out, since every run says where it stands. */
+/** Neighbouring words of one style; wider gaps are left out, since every run says where it stands. */
 function runsOf(row) {
   const runs = [];
   row.forEach((cell, x) => {
     const style = classOf(cell?.style ?? {});
     const char = cell?.char ?? ' ';
     const current = runs.at(-1);
-    if (current && current.style === style && current.x + current.text.length === x) current.text += char;
+    const follows = current?.style === style && current.x + current.text.length === x;
+    if (follows && !(char === ' ' && current.text.endsWith(' '))) current.text += char;
     else if (char !== ' ') runs.push({ x, style, text: char });
   });
   return runs.map((each) => ({ ...each, text: each.text.trimEnd() }));

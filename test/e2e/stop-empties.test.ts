@@ -4,6 +4,7 @@ import { connectEngine } from '@drover/core/client';
 import { expect, test } from 'vitest';
 import { plan, task } from '../support/plans.ts';
 import { processes } from '../support/proc.ts';
+import type { Repository } from '../support/repository.ts';
 import { useWorld } from '../support/use-world.ts';
 import { isRoot } from '../support/world.ts';
 
@@ -26,6 +27,8 @@ const STUBBORN = `
   while True: time.sleep(60)
 `.replace(/^ {2}/gm, '');
 
+const ROUNDS = 3;
+
 const stubborn = () =>
   processes().filter((p) => p.command.includes('stubborn-daemon.py') && p.cgroups.includes(world().mark));
 
@@ -33,24 +36,33 @@ test.runIf(isRoot)(
   'stop empties a sandbox of twenty double-forked daemons that ignore SIGTERM within 100 ms',
   async () => {
     const repository = await world().repository({ content: { 'stubborn-daemon.py': STUBBORN } });
-    const running = world().run(plan('stubborn', [task('daemons', 'exec python3 stubborn-daemon.py')]), { repository });
-    await expect.poll(() => stubborn().length, { timeout: 30_000, interval: 50 }).toBe(DAEMONS + 1);
+    const times: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) times.push(await stopped(repository, `round-${round}`));
 
-    const group = agentGroup();
-    const api = await connectEngine({ env: world().env, start: false });
-    const asked = performance.now();
-    const stopping = api.stop({ refs: ['stubborn/daemons'], graceMs: 0 });
-    const emptied = await untilEmpty(group, asked);
-    await stopping;
-    await api.close();
-
-    expect(stubborn()).toEqual([]);
-    console.log(`stop: ${DAEMONS + 1} processes gone ${emptied.toFixed(1)} ms after the engine was asked`);
-    expect(emptied).toBeLessThanOrEqual(100);
-    await running;
-    expect((await world().task('stubborn/daemons')).outcome).toBe('cancelled');
+    console.log(`stop: ${DAEMONS + 1} processes gone after ${times.map((ms) => ms.toFixed(1)).join(', ')} ms`);
+    // The middle one: other tests have the same two CPUs.
+    expect(times.sort((a, b) => a - b)[1]).toBeLessThanOrEqual(100);
   },
 );
+
+/** Milliseconds from asking the engine to the last process being gone. */
+async function stopped(repository: Repository, id: string): Promise<number> {
+  const ref = `stubborn-${id}/daemons`;
+  const daemons = plan(`stubborn-${id}`, [task('daemons', 'exec python3 stubborn-daemon.py')]);
+  const running = world().run(daemons, { repository });
+  await expect.poll(() => stubborn().length, { timeout: 30_000, interval: 50 }).toBe(DAEMONS + 1);
+  const group = agentGroup();
+  const api = await connectEngine({ env: world().env, start: false });
+  const asked = performance.now();
+  const stopping = api.stop({ refs: [ref], graceMs: 0 });
+  const emptied = await untilEmpty(group, asked);
+  await stopping;
+  await api.close();
+  expect(stubborn()).toEqual([]);
+  await running;
+  expect((await world().task(ref)).outcome).toBe('cancelled');
+  return emptied;
+}
 
 /** Reads the group's own list of processes as fast as it can: milliseconds since `asked` at which it was empty. */
 async function untilEmpty(group: string, asked: number): Promise<number> {
