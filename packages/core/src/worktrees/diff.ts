@@ -19,5 +19,7 @@ export async function diff(
     base,
     head,
   ]);
-  return text.length > TEXT_MAX ? { text: text.slice(0, TEXT_MAX), truncated: true } : { text, truncated: false };
+  if (text.length > TEXT_MAX) return { text: text.slice(0, TEXT_MAX), truncated: true };
+  // The last line end is gone by now; `git apply` takes no patch without it.
+  return { text: text === '' ? '' : `${text}\n`, truncated: false };
 }
