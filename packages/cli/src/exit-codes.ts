@@ -23,7 +23,7 @@ const BY_ERROR: ReadonlyArray<readonly [ExitName, readonly string[]]> = [
     'notFound',
     ['no_such_', 'no_attempt', 'no_log', 'no_commits_yet', 'not_a_repository', 'no_repository', 'not_found'],
   ],
-  ['usage', ['usage', 'bad_', 'plan_', 'config_', 'invalid_', 'unit_invalid', 'ambiguous_']],
+  ['usage', ['usage', 'bad_', 'plan_', 'task_invalid', 'config_', 'invalid_', 'unit_invalid', 'ambiguous_']],
   [
     'refused',
     [
