@@ -37,3 +37,21 @@ test('stop of a whole plan ends all that runs and all that waits', async () => {
   const states = [...(await world().tasks()).values()].filter((t) => t.plan === 'all').map((t) => t.outcome ?? t.state);
   expect(states.filter((state) => state === 'queued' || state === 'active')).toEqual([]);
 });
+
+test('stop ends setup and verify commands too', async () => {
+  const repository = await world().repository();
+  const running = world().run(
+    plan('early', [
+      task('setup', 'true', { setup: ['sleep 60'] }),
+      committing('verify', { verify: 'echo begun; sleep 60' }),
+    ]),
+    { repository },
+  );
+  await world().until('early/setup', (t) => t.attemptState === 'preparing');
+  await world().until('early/verify', (t) => t.attemptState === 'settling');
+  const begun = performance.now();
+  await world().drover(repository.path, ['stop', 'early/']);
+  await running;
+  expect(performance.now() - begun).toBeLessThan(30_000);
+  expect(await world().outcomes('early')).toEqual({ setup: 'cancelled', verify: 'cancelled' });
+});

@@ -92,6 +92,15 @@ static int refuse_families(scmp_filter_ctx ctx)
 	return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_GE, AF_PACKET));
 }
 
+/*
+ * Limits of pid 1. The kernel lets a process set those of any other of its uid, dumpable or not; an init that may open no more descriptors
+ * is deaf to its keeper, and settling would wait for it without end.
+ */
+static int refuse_limits_of_init(scmp_filter_ctx ctx)
+{
+	return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, LOW32, 1));
+}
+
 static int export_program(scmp_filter_ctx ctx, struct sock_fprog *out)
 {
 	fd_auto int fd = memfd_create("seccomp", MFD_CLOEXEC);
@@ -112,7 +121,7 @@ int seccomp_build(struct sock_fprog *out, struct error *err)
 	/* i386 and x32 programs would reach the same calls under other numbers. */
 	if (ctx && seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) == 0 &&
 	    seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2) == 0 && refuse_by_name(ctx) == 0 && refuse_namespaces(ctx) == 0 &&
-	    refuse_terminal_input(ctx) == 0 && refuse_families(ctx) == 0)
+	    refuse_terminal_input(ctx) == 0 && refuse_families(ctx) == 0 && refuse_limits_of_init(ctx) == 0)
 		rc = export_program(ctx, out);
 	if (ctx)
 		seccomp_release(ctx);

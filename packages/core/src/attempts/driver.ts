@@ -24,6 +24,8 @@ const OUTCOME_OF_ERROR: Readonly<Record<string, Outcome>> = {
   agent_input: 'setup_failed',
 };
 
+const CANCELLED: Verdict = { outcome: 'cancelled', reason: 'stopped on request' };
+
 /** Thrown inside a driver whose engine is going away: the attempt goes on without it. */
 class Detached extends Error {}
 
@@ -35,6 +37,7 @@ export class AttemptDriver {
   readonly attempt: AttemptIdentity;
   readonly #services: AttemptServices;
   readonly #abort = new AbortController();
+  readonly #cancelled = new AbortController();
   #sandbox: Sandbox | undefined;
   #report: AgentReport | undefined;
 
@@ -69,6 +72,8 @@ export class AttemptDriver {
   /** Stops the agent, whatever it is doing. The attempt ends as `cancelled`. */
   async cancel(graceMs: number): Promise<void> {
     this.#services.store.updateAttempt(this.attempt.id, { stop_cause: 'cancelled' });
+    // Setup and verify commands, which may take as long as an agent.
+    this.#cancelled.abort();
     if (this.#row().state === 'running') await this.#sandbox?.stop('agent', graceMs);
   }
 
@@ -93,13 +98,15 @@ export class AttemptDriver {
         this.#running();
         return null;
       }
+      // Stopped, and then the engine was lost.
+      if (this.#row().stop_cause === 'cancelled') return CANCELLED;
       await clearPreparation(this.attempt);
       this.#services.emit('attempt_preparing', this.attempt, 'preparing worktree and sandbox');
       const prepared = await prepareAttempt(this.#services, this.attempt);
       this.#sandbox = prepared.sandbox;
-      await runSetup(this.attempt, prepared);
+      await runSetup(this.attempt, prepared, this.#cancelled.signal);
       this.#check();
-      if (this.#row().stop_cause === 'cancelled') return { outcome: 'cancelled', reason: 'stopped on request' };
+      if (this.#row().stop_cause === 'cancelled') return CANCELLED;
       await prepared.sandbox.start('agent', prepared.start);
       this.#running();
       // Cancelled in the moment of its start: the stop found nothing to stop.
@@ -107,6 +114,7 @@ export class AttemptDriver {
       return null;
     } catch (error) {
       if (error instanceof Detached) throw error;
+      if (this.#row().stop_cause === 'cancelled') return CANCELLED;
       return this.#failure(error);
     }
   }
@@ -195,7 +203,10 @@ export class AttemptDriver {
 
   async #trySettle(sandbox: Sandbox, spec: SavedSpec, soFar: Outcome): Promise<Settled> {
     try {
-      return await settleAttempt(this.#services, this.attempt, sandbox, spec, { verify: outcomeRule(soFar).success });
+      return await settleAttempt(this.#services, this.attempt, sandbox, spec, {
+        verify: outcomeRule(soFar).success,
+        signal: this.#cancelled.signal,
+      });
     } catch (error) {
       this.#services.log('error', 'settling failed', { attempt: this.attempt.id, error: String(error) });
       return { head: null, commits: 0, takeOverError: errorText(error), verify: null };

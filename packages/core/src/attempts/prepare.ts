@@ -79,8 +79,11 @@ export async function prepareAttempt(services: AttemptServices, attempt: Attempt
   return { sandbox, start: await startSpec(attempt, launch, spec, sandbox) };
 }
 
-/** Runs the task's setup commands in the sandbox, one after the other. Throws `setup_failed` with the first that fails. */
-export async function runSetup(attempt: AttemptIdentity, prepared: Prepared): Promise<void> {
+/**
+ * Runs the task's setup commands in the sandbox, one after the other. Throws `setup_failed` with the first that fails, and whatever when
+ * `signal` gives it up.
+ */
+export async function runSetup(attempt: AttemptIdentity, prepared: Prepared, signal: AbortSignal): Promise<void> {
   const commands = attempt.definition.setup;
   if (commands.length === 0) return;
   const { sandbox, start } = prepared;
@@ -89,7 +92,7 @@ export async function runSetup(attempt: AttemptIdentity, prepared: Prepared): Pr
     for (const [i, argv] of commands.entries()) {
       const outcome = await runCommand(
         (spec) => sandbox.exec('setup', spec),
-        { argv, env: start.env, cwd: start.cwd, group: 'agent', ...timeout(attempt.definition.timeoutSetupMs) },
+        { argv, env: start.env, cwd: start.cwd, group: 'agent', signal, ...timeout(attempt.definition.timeoutSetupMs) },
         join(attempt.paths.exec, `setup-${i + 1}.log`),
       );
       if (!outcome.ok)

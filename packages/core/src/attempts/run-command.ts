@@ -18,7 +18,7 @@ export interface CommandOutcome {
 
 /**
  * Runs a setup or verify command in a sandbox and keeps its output, stdout and stderr together, in `logPath`.
- * Rejects only when the sandbox went away.
+ * Rejects only when the sandbox went away or the command was given up.
  */
 export async function runCommand(
   exec: (spec: ExecSpec) => Promise<SandboxProcess>,
@@ -41,7 +41,12 @@ export async function runCommand(
   try {
     const child = await exec(spec);
     child.stdin.end();
-    const [result] = await Promise.all([child.result, keep(child.stdout), keep(child.stderr)]);
+    const kept = Promise.all([keep(child.stdout), keep(child.stderr)]);
+    // Also of a command that was given up all output is awaited: the log is closed after it.
+    const [ended] = await Promise.allSettled([child.result, kept]);
+    if (ended.status === 'rejected') throw ended.reason;
+    await kept;
+    const result = ended.value;
     return { ok: result.code === 0, detail: describe(spec.argv, result, tail) };
   } finally {
     log.end();

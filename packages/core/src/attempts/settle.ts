@@ -32,14 +32,14 @@ export interface Settled {
 
 /**
  * After the agent: leftovers are committed, `verify` runs, commits are taken over; all in the attempt's sandbox, in a new
- * one over the same mounts where its init is gone. Each step can be repeated.
+ * one over the same mounts where its init is gone. Each step can be repeated. `signal` gives up `verify`, never the taking over.
  */
 export async function settleAttempt(
   services: AttemptServices,
   attempt: AttemptIdentity,
   sandbox: Sandbox,
   spec: SavedSpec,
-  options: { verify: boolean },
+  options: { verify: boolean; signal: AbortSignal },
 ): Promise<Settled> {
   const repository = await services.repositoryOf(attempt.plan.repository);
   const role = await enterSandbox(sandbox, spec);
@@ -52,7 +52,7 @@ export async function settleAttempt(
   try {
     await collect(attempt, repository, inside, services, settled);
     if (options.verify && attempt.definition.verify && settled.head !== null) {
-      settled.verify = await verify(attempt, (command) => sandbox.exec(role, command), spec);
+      settled.verify = await verify(attempt, (command) => sandbox.exec(role, command), spec, options.signal);
     }
   } finally {
     await sandbox.end(role);
@@ -133,20 +133,27 @@ function* notesOn({ gitlinks, escapingLinks }: TakeOver): Generator<string> {
   if (escapingLinks.length > 0) yield `links that lead out of the tree: ${escapingLinks.slice(0, 5).join(', ')}`;
 }
 
+/** null when it was given up. */
 async function verify(
   attempt: AttemptIdentity,
   exec: (spec: ExecSpec) => Promise<SandboxProcess>,
   spec: SavedSpec,
-): Promise<CommandOutcome> {
-  return runCommand(
+  signal: AbortSignal,
+): Promise<CommandOutcome | null> {
+  const running = runCommand(
     exec,
     {
       argv: attempt.definition.verify!,
       env: spec.env,
       cwd: spec.cwd,
       group: 'agent',
+      signal,
       ...timeout(attempt.definition.timeoutVerifyMs),
     },
     join(attempt.paths.exec, 'verify.log'),
   );
+  return running.catch((error) => {
+    if (signal.aborted) return null;
+    throw error;
+  });
 }

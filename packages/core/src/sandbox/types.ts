@@ -53,6 +53,8 @@ export interface ExecSpec {
   /** `agent`: under the agent's limits (setup, verify). `side`: beside it, with a small allowance (git plumbing). */
   group: 'agent' | 'side';
   timeoutMs?: number;
+  /** Ends the command; its `result` then rejects. */
+  signal?: AbortSignal;
 }
 
 export interface ExecResult {
