@@ -85,12 +85,7 @@ export async function toolchainView(env: Env, userHome: string, executable?: str
   const onPath = (env.PATH ?? '').split(':').filter(isAbsolute);
   const known = TOOLCHAINS.map(({ path }) => join(userHome, path));
   const program = executable ? await executableDirectories(executable) : [];
-  const wanted = [
-    ...known,
-    ...onPath,
-    ...program,
-    ...PATH_VARIABLES.flatMap((name) => env[name] ?? []),
-  ];
+  const wanted = [...known, ...onPath, ...program, ...PATH_VARIABLES.flatMap((name) => env[name] ?? [])];
   const paths: string[] = [];
   for (const path of wanted.map((one) => resolve(one))) {
     if (await mayBind(path, userHome)) paths.push(path);
