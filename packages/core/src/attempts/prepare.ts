@@ -1,7 +1,7 @@
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Launch } from '../agents/types.ts';
-import type { Mount, Sandbox, StartSpec } from '../sandbox/types.ts';
+import type { Mount, Sandbox, SandboxRole, StartSpec } from '../sandbox/types.ts';
 import { DroverError } from '../shared/errors.ts';
 import { giveTree } from '../shared/give-tree.ts';
 import {
@@ -87,7 +87,7 @@ export async function runSetup(attempt: AttemptIdentity, prepared: Prepared, sig
   const commands = attempt.definition.setup;
   if (commands.length === 0) return;
   const { sandbox, start } = prepared;
-  await sandbox.start('setup', holder(start));
+  await startHolder(sandbox, 'setup', start);
   try {
     for (const [i, argv] of commands.entries()) {
       const outcome = await runCommand(
@@ -104,7 +104,7 @@ export async function runSetup(attempt: AttemptIdentity, prepared: Prepared, sig
 }
 
 /** A start whose job 0 ends at once: the sandbox then stands in `settling` and runs what it is given. */
-export function holder(spec: SavedSpec): StartSpec {
+function holder(spec: SavedSpec): StartSpec {
   return {
     ...spec,
     argv: ['/bin/true'],
@@ -113,6 +113,15 @@ export function holder(spec: SavedSpec): StartSpec {
     deadlineMs: null,
     graceMs: 0,
   };
+}
+
+/**
+ * Starts a role that only stands ready. The record is waited for: a keeper kills what it finds between the end of job 0 and
+ * its record, and a command that came a moment earlier with it.
+ */
+export async function startHolder(sandbox: Sandbox, role: SandboxRole, spec: SavedSpec): Promise<void> {
+  await sandbox.start(role, holder(spec));
+  await sandbox.waitExit(role);
 }
 
 /** What an earlier engine started this attempt's sandbox with; null when it had not come so far. */

@@ -16,7 +16,7 @@ import {
   takeOver,
 } from '../worktrees/index.ts';
 import { type AttemptIdentity, type AttemptServices, type SavedSpec, taskName } from './context.ts';
-import { holder, timeout } from './prepare.ts';
+import { startHolder, timeout } from './prepare.ts';
 import { type CommandOutcome, runCommand } from './run-command.ts';
 
 /** The pack of one attempt's commits may have at most so many bytes. */
@@ -64,7 +64,9 @@ export async function settleAttempt(
 async function enterSandbox(sandbox: Sandbox, spec: SavedSpec): Promise<SandboxRole> {
   if (await sandbox.alive('agent')) return 'agent';
   await sandbox.end('agent');
-  if (!(await sandbox.alive('settle'))) await sandbox.start('settle', holder(spec));
+  // One that an earlier engine had only just started is not ready yet either.
+  if (await sandbox.alive('settle')) await sandbox.waitExit('settle');
+  else await startHolder(sandbox, 'settle', spec);
   return 'settle';
 }
 
