@@ -9,18 +9,21 @@ const world = keeperWorld();
 const log = (): Promise<string> => readFile(join(world.dir, 'stdout.log'), 'utf8');
 
 describe('init and keeper', () => {
-  it.runIf(process.getuid?.() === 0)('are closed to an agent of the same uid: no descriptor, no memory, no trace', async () => {
-    const look = (pid: string): string =>
-      `ls /proc/${pid}/fd; cat /proc/${pid}/environ; head -c 1 /proc/${pid}/mem; readlink /proc/${pid}/exe /proc/${pid}/cwd`;
-    await startAsUser(
-      world,
-      sh(
-        `id -u; (${look('$PPID')}) 2>/dev/null; K=$(grep PPid /proc/$PPID/status | cut -f2); (${look('$K')}) 2>/dev/null; ls /proc/$$/fd | head -1; echo end`,
-      ),
-    );
-    await KeeperClient.watch(world.dir);
-    expect(await log()).toBe('64123\n0\nend\n');
-  });
+  it.runIf(process.getuid?.() === 0)(
+    'are closed to an agent of the same uid: no descriptor, no memory, no trace',
+    async () => {
+      const look = (pid: string): string =>
+        `ls /proc/${pid}/fd; cat /proc/${pid}/environ; head -c 1 /proc/${pid}/mem; readlink /proc/${pid}/exe /proc/${pid}/cwd`;
+      await startAsUser(
+        world,
+        sh(
+          `id -u; (${look('$PPID')}) 2>/dev/null; K=$(grep PPid /proc/$PPID/status | cut -f2); (${look('$K')}) 2>/dev/null; ls /proc/$$/fd | head -1; echo end`,
+        ),
+      );
+      await KeeperClient.watch(world.dir);
+      expect(await log()).toBe('64123\n0\nend\n');
+    },
+  );
 
   it.runIf(process.getuid?.() === 0)('work the same for an ordinary user', async () => {
     await startAsUser(
