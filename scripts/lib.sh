@@ -37,7 +37,9 @@ version_at_least() {
 
 # Holds a lock until the calling script ends, so that two runs never build into each other.
 take_lock() {
-  mkdir -p "$CACHE"
+  if ! { mkdir -p "$CACHE" && : >>"$CACHE/$1.lock"; } 2>/dev/null; then
+    die "$ROOT cannot be written by $(id -un); take a clone of your own"
+  fi
   exec 9>"$CACHE/$1.lock"
   if ! flock -n 9; then
     say "waiting for another run of $1 in this checkout"

@@ -12,7 +12,7 @@ export function animatedSvg(frames, columns) {
   const width = Math.ceil(columns * CHARACTER + 2 * PADDING);
   const height = TOP + rows * LINE + PADDING;
   const total = frames.at(-1).atMs + REST_MS;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="Recording of a terminal in which drover runs a plan">
+  return `<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="Recording of a terminal in which drover runs a plan">
 <style>
   text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: #d6deeb; white-space: pre; }
   .b { font-weight: bold } .d { fill: #7c8aa0 } .red { fill: #ff6b6b } .green { fill: #7ee08a } .yellow { fill: #ffd166 }

@@ -12,6 +12,9 @@ test('diff shows what a task changed', async () => {
   expect(diff.stdout).toMatch(/^\+one$/m);
   expect(diff.stdout).toContain('made-by-one.txt');
   expect(diff.stdout).not.toContain('made-by-two.txt');
+  // As `git apply` needs it.
+  const { text } = await world().json<{ text: string }>(repository.path, ['diff', 'small/one']);
+  expect(text).toMatch(/\+one\n$/);
 });
 
 test('rm refuses a result that is merged nowhere, and keeps its commits when told to go on', async () => {

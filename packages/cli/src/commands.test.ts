@@ -35,6 +35,16 @@ describe('help', () => {
   });
 });
 
+test.each([
+  [[], /drover \[options\] \[command\][\s\S]*doctor/],
+  [['plan'], /drover plan \[options\] \[command\][\s\S]*validate/],
+])('%j without a command: help on standard error, exit 2', async (args, says) => {
+  const { code, stdout, stderr } = await world.run(args);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(says);
+  expect(error((await world.run([...args, '--json'])).stderr)).toMatchObject({ message: 'no command was given' });
+});
+
 describe('usage errors exit 2', () => {
   test.each([
     [['frobnicate'], /unknown command/],

@@ -21,9 +21,22 @@ const BY_ERROR: ReadonlyArray<readonly [ExitName, readonly string[]]> = [
   ['unreachable', ['engine_', 'socket_path_too_long']],
   [
     'notFound',
-    ['no_such_', 'no_attempt', 'no_log', 'no_commits_yet', 'not_a_repository', 'no_repository', 'not_found'],
+    [
+      'no_such_',
+      'no_attempt',
+      'no_log',
+      'no_commits_yet',
+      'no_commits',
+      'not_a_repository',
+      'no_repository',
+      'not_found',
+    ],
   ],
-  ['usage', ['usage', 'bad_', 'plan_', 'config_', 'invalid_', 'unit_invalid', 'ambiguous_']],
+  ['refused', ['plan_running', 'task_exists']],
+  [
+    'usage',
+    ['usage', 'bad_', 'plan_', 'task_invalid', 'config_', 'invalid_', 'unit_invalid', 'ambiguous_', 'unknown_'],
+  ],
   [
     'refused',
     [
@@ -34,6 +47,13 @@ const BY_ERROR: ReadonlyArray<readonly [ExitName, readonly string[]]> = [
       'task_open',
       'task_active',
       'queue_full',
+      'repository_',
+      'branch_taken',
+      'worktree_',
+      'git_missing',
+      'git_too_old',
+      'basic_as_root',
+      'database_',
       'agent_',
       'helper_',
       'not_permitted',

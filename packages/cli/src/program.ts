@@ -36,15 +36,29 @@ export async function runCli(call: Invocation): Promise<number> {
   } catch (error) {
     if (!(error instanceof CommanderError)) return report(error, out, call);
     if (error.exitCode === 0) return EXIT_CODES.ok.code;
-    // Commander prints help by itself when no command was given.
-    if (error.code === 'commander.help') return EXIT_CODES.usage.code;
-    return printError(new DroverError('usage', error.message.replace(/^error: /, ''), usageHint(own)), out);
+    if (error.code === 'commander.help' && !out.json) {
+      // No command was given.
+      out.stderr.write(helpOf(program, own));
+      return EXIT_CODES.usage.code;
+    }
+    return printError(new DroverError('usage', usageText(error), usageHint(own)), out);
   }
 }
 
 function report(error: unknown, out: Output, call: Invocation): number {
   if (call.env.DROVER_DEBUG && error instanceof Error) out.stderr.write(`${error.stack}\n`);
   return printError(error, out);
+}
+
+/** Help of a group such as `plan`, or of the whole. */
+function helpOf(program: Command, argv: string[]): string {
+  const word = argv.find((each) => !each.startsWith('-'));
+  return (program.commands.find((command) => command.name() === word) ?? program).helpInformation();
+}
+
+function usageText({ code, message }: CommanderError): string {
+  if (code === 'commander.help') return 'no command was given';
+  return message.replace(/^error: /, '').replace('\n', ' ');
 }
 
 function usageHint(argv: string[]): string {

@@ -6,6 +6,8 @@ export async function readPlanFile(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new DroverError('plan_unreadable', `The plan ${file} cannot be read: ${(error as Error).message}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a directory' : message;
+    throw new DroverError('plan_unreadable', `The plan ${file} cannot be read: ${why}`);
   }
 }

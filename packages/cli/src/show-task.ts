@@ -10,7 +10,8 @@ export async function showTask(task: TaskDetail, out: Output): Promise<undefined
   const style = stateStyle(task);
   const state = style ? out.style(style, stateWord(task)) : stateWord(task);
   out.line(`${out.style('bold', cleanLine(task.ref))}  ${state}`);
-  out.line(`  ${cleanLine(task.reason)}`);
+  const why = task.state === 'active' ? task.activity : task.reason;
+  if (why) out.line(`  ${cleanLine(why)}`);
   for (const [name, value] of factsOf(task)) out.line(`  ${name.padEnd(11)}${cleanLine(value)}`);
   for (const attempt of task.history) {
     out.line();
@@ -59,7 +60,7 @@ function attemptLines(attempt: AttemptView): string[] {
   const state = attempt.outcome ?? attempt.state;
   const lines = [
     `  attempt ${attempt.number}  ${state}  ${dateTime(attempt.startedMs)}`,
-    `    ${cleanLine(attempt.reason)}`,
+    ...(attempt.reason ? [`    ${cleanLine(attempt.reason)}`] : []),
     `    ${attempt.level}; limits ${attempt.enforced.join(', ') || 'none'}; network ${cleanLine(attempt.network)}`,
     `    worktree ${cleanLine(orDash(attempt.worktree))}`,
     `    files    ${cleanLine(attempt.directory)}`,

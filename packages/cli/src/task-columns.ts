@@ -27,7 +27,7 @@ function memory(task: TaskView): string {
 
 /** Why it waits or ended; while it runs, what it does. */
 function detail(task: TaskView): string {
-  return task.state === 'active' ? (task.activity ?? task.reason) : task.reason;
+  return task.state === 'active' ? orDash(task.activity) : task.reason;
 }
 
 const name: Column<TaskView> = { title: 'task', value: (t) => t.ref, shrink: 3, min: 12 };

@@ -45,6 +45,7 @@ test('exit codes of errors', () => {
   const cases: Array<[string, number]> = [
     ['engine_unreachable', 3],
     ['plan_invalid', 2],
+    ['task_invalid', 2],
     ['config_untrusted', 2],
     ['unit_invalid', 2],
     ['no_such_task', 4],

@@ -472,16 +472,32 @@ int group_freeze(const struct cgroups *cg, uid_t uid, const char *id, bool freez
 	return write_unified(cg, uid, id, PART_AGENT, "cgroup.freeze", freeze ? "1" : "0", err);
 }
 
-int group_event(const struct cgroups *cg, uid_t uid, const char *id, enum part part, const char *field)
+int group_state(const struct cgroups *cg, uid_t uid, const char *id, enum part part, struct group_state *out)
 {
 	char path[GROUP_PATH_MAX], file[GROUP_PATH_MAX + 32], text[256];
-	uint64_t value;
+	uint64_t populated, frozen = 0;
 
 	group_path(path, uid, id, part);
 	snprintf(file, sizeof file, "%s/cgroup.events", path);
-	if (!cg->unified || read_beneath(cg->unified->base, file, text, sizeof text) < 0 || !text_field(text, field, &value))
+	if (!cg->unified || read_beneath(cg->unified->base, file, text, sizeof text) < 0 || !text_field(text, "populated", &populated))
 		return -1;
-	return value != 0;
+	text_field(text, "frozen", &frozen);
+	*out = (struct group_state){ .populated = populated != 0, .frozen = frozen != 0 };
+	return 0;
+}
+
+int group_populated(const struct cgroups *cg, uid_t uid, const char *id, enum part part)
+{
+	struct group_state state;
+
+	return group_state(cg, uid, id, part, &state) < 0 ? -1 : state.populated;
+}
+
+int group_frozen(const struct cgroups *cg, uid_t uid, const char *id)
+{
+	struct group_state state;
+
+	return group_state(cg, uid, id, PART_AGENT, &state) < 0 ? -1 : state.frozen;
 }
 
 /* ---- figures ---- */

@@ -181,8 +181,15 @@ int group_kill(const struct cgroups *cg, uid_t uid, const char *id, enum part pa
 /* Asks for the agent's group to be frozen or thawed; it takes effect later. Returns 0 or -1. */
 int group_freeze(const struct cgroups *cg, uid_t uid, const char *id, bool freeze, struct error *err);
 
-/* A field of cgroup.events: "populated" or "frozen". Returns 0, 1, or -1 when it cannot be read. */
-int group_event(const struct cgroups *cg, uid_t uid, const char *id, enum part part, const char *field);
+/* What cgroup.events says of a part. Returns 0 or -1. */
+struct group_state {
+	bool populated, frozen;
+};
+int group_state(const struct cgroups *cg, uid_t uid, const char *id, enum part part, struct group_state *out);
+
+/* One of the two; 0, 1, or -1 when it cannot be read. Freezing is the agent's group's alone. */
+int group_populated(const struct cgroups *cg, uid_t uid, const char *id, enum part part);
+int group_frozen(const struct cgroups *cg, uid_t uid, const char *id);
 
 /* Figures of the agent's group. */
 void group_figures(const struct cgroups *cg, uid_t uid, const char *id, struct figures *out);

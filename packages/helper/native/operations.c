@@ -356,7 +356,7 @@ enum outcome op_remove(struct helper *h, const struct request *rq, struct error 
 
 	if (!s)
 		return FAILED;
-	if (s->spawning || s->updating || group_event(&h->cgroups, s->uid, s->id, PART_SANDBOX, "populated") != 0)
+	if (s->spawning || s->updating || group_populated(&h->cgroups, s->uid, s->id, PART_SANDBOX) != 0)
 		return fail(err, "busy", "processes live in the sandbox; kill them first");
 	s->state = SANDBOX_REMOVING;
 	if (registry_save(&h->registry, s, err) < 0) {
@@ -372,10 +372,18 @@ static const char *const figure_names[FIG_COUNT] = {
 	"cpu_us", "mem", "mem_anon", "mem_peak", "pids", "pids_peak", "oom_kills", "pids_max_hits", "rbytes", "wbytes", "throttled_us",
 };
 
-static void put_event(struct record_writer *w, const char *name, int value)
+/* Whether a group is frozen shows in its own file, not in that of the group above: the agent's decides. */
+static void put_state(struct record_writer *w, const struct cgroups *cg, const struct sandbox *s, enum part part)
 {
-	if (value >= 0)
-		put_u64(w, name, (uint64_t)value);
+	struct group_state agent, state;
+
+	if (group_state(cg, s->uid, s->id, PART_AGENT, &agent) < 0)
+		return;
+	state = agent;
+	if (part != PART_AGENT && group_state(cg, s->uid, s->id, part, &state) < 0)
+		return;
+	put_u64(w, "populated", state.populated);
+	put_u64(w, "frozen", agent.frozen);
 }
 
 static void put_stats(struct helper *h, struct record_writer *w, const struct sandbox *s)
@@ -388,8 +396,7 @@ static void put_stats(struct helper *h, struct record_writer *w, const struct sa
 	for (enum figure f = 0; f < FIG_COUNT; f++)
 		if (figures.have & (1u << f))
 			put_u64(w, figure_names[f], figures.value[f]);
-	put_event(w, "populated", group_event(&h->cgroups, s->uid, s->id, PART_AGENT, "populated"));
-	put_event(w, "frozen", group_event(&h->cgroups, s->uid, s->id, PART_AGENT, "frozen"));
+	put_state(w, &h->cgroups, s, PART_AGENT);
 }
 
 static bool shown(const struct sandbox *s, uid_t uid)
@@ -430,8 +437,7 @@ enum outcome op_list(struct helper *h, const struct request *rq, struct error *e
 		put_str(w, "level", "enhanced");
 		put_u64(w, "agent_uid", s->agent_uid);
 		put_u64(w, "agent_gid", s->agent_gid);
-		put_event(w, "populated", group_event(&h->cgroups, s->uid, s->id, PART_SANDBOX, "populated"));
-		put_event(w, "frozen", group_event(&h->cgroups, s->uid, s->id, PART_AGENT, "frozen"));
+		put_state(w, &h->cgroups, s, PART_SANDBOX);
 		put_u64(w, "created_ms", (uint64_t)s->created_ms);
 	}
 	answer_finish(h, &rq->to);

@@ -38,9 +38,9 @@ static int check_ready(struct helper *h, const struct sandbox *s, struct error *
 {
 	if (h->spawn_missing)
 		return fail(err, "unsupported", "spawn: %s", h->spawn_missing);
-	if (s->spawning || group_event(&h->cgroups, s->uid, s->id, PART_SANDBOX, "populated") != 0)
+	if (s->spawning || group_populated(&h->cgroups, s->uid, s->id, PART_SANDBOX) != 0)
 		return fail(err, "busy", "an init or its processes live in the sandbox already");
-	if (group_event(&h->cgroups, s->uid, s->id, PART_AGENT, "frozen") == 1)
+	if (group_frozen(&h->cgroups, s->uid, s->id) == 1)
 		return fail(err, "busy", "the sandbox is frozen; thaw it first");
 	return 0;
 }

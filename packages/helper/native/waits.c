@@ -47,13 +47,13 @@ static int check(struct helper *h, enum wait_kind kind, struct sandbox *s, struc
 
 	switch (kind) {
 	case WAIT_FROZEN:
-		return group_event(cg, s->uid, s->id, PART_AGENT, "frozen") == 1;
+		return group_frozen(cg, s->uid, s->id) == 1;
 	case WAIT_THAWED:
-		return group_event(cg, s->uid, s->id, PART_AGENT, "frozen") == 0;
+		return group_frozen(cg, s->uid, s->id) == 0;
 	case WAIT_AGENT_EMPTY:
-		return group_event(cg, s->uid, s->id, PART_AGENT, "populated") == 0;
+		return group_populated(cg, s->uid, s->id, PART_AGENT) == 0;
 	case WAIT_ALL_EMPTY:
-		return group_event(cg, s->uid, s->id, PART_SANDBOX, "populated") == 0;
+		return group_populated(cg, s->uid, s->id, PART_SANDBOX) == 0;
 	case WAIT_REMOVED:
 		return check_removed(h, s, err);
 	}

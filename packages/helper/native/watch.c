@@ -75,7 +75,7 @@ void watch_add(struct helper *h, struct sandbox *s)
 		s->watch[WATCH_MEMORY] = watch_file(h, memory, s, PART_AGENT, "memory.events");
 	else if (memory)
 		watch_v1_oom(h, s);
-	s->populated = group_event(cg, s->uid, s->id, PART_AGENT, "populated") == 1;
+	s->populated = group_populated(cg, s->uid, s->id, PART_AGENT) == 1;
 	s->pids_seen = pids_hits(h, s);
 }
 
@@ -92,7 +92,7 @@ void watch_remove(struct helper *h, struct sandbox *s)
 
 static void saw_population(struct helper *h, struct sandbox *s)
 {
-	bool now = group_event(&h->cgroups, s->uid, s->id, PART_AGENT, "populated") == 1;
+	bool now = group_populated(&h->cgroups, s->uid, s->id, PART_AGENT) == 1;
 
 	if (s->populated && !now)
 		event_send(h, s, "empty");

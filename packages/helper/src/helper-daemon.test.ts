@@ -9,6 +9,15 @@ import { helperBinary } from './binaries.ts';
 import { HelperClient } from './helper-client.ts';
 import { canRunHelper, HelperDaemon, slow, until } from './testing/helper-daemon.ts';
 
+async function answers(socket: string): Promise<boolean> {
+  try {
+    (await HelperClient.connect(socket)).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 describe.skipIf(!canRunHelper)('the daemon', { timeout: 120_000 * slow }, () => {
   let dir: string;
   beforeEach(async () => {
@@ -34,7 +43,7 @@ describe.skipIf(!canRunHelper)('the daemon', { timeout: 120_000 * slow }, () => 
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     const ended = exitOf(child);
-    await until(() => existsSync(socket));
+    await until(() => answers(socket));
     const client = await HelperClient.connect(socket);
     const made = await client.create({ tag: 'a', level: 'enhanced', limits: {} });
     const mounts = [{ kind: 'ro' as const, src: dir, dst: '/mnt' }];
@@ -137,15 +146,7 @@ describe.skipIf(!canRunHelper)('the daemon', { timeout: 120_000 * slow }, () => 
     const args = ['--socket', socket, '--state-dir', join(dir, 'state'), '--cgroup', name];
     const child = spawn('sh', ['-c', script, 'sh', helperBinary(), ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
     const ended = exitOf(child);
-    await until(async () =>
-      HelperClient.connect(socket).then(
-        (client) => {
-          client.close();
-          return true;
-        },
-        () => false,
-      ),
-    );
+    await until(() => answers(socket));
     const client = await HelperClient.connect(socket);
     const made = await client.create({ tag: 'a', level: 'enhanced', limits: { memory_max: '67108864' } });
     expect(made.enforced).toEqual(['memory_max']);

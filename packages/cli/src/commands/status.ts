@@ -39,7 +39,7 @@ async function fleet(context: Context, all: boolean): Promise<undefined> {
 
 function machineLines({ engine, slots, machine }: FleetStatus): string[] {
   const memory = `${bytes(machine.memoryAvailableBytes)} of ${bytes(machine.memoryTotalBytes)} memory available`;
-  const levels = engine.levels.map((l) => (l.available ? l.level : `${l.level} not: ${l.reason}`)).join('; ');
+  const levels = engine.levels.map((l) => (l.available ? l.level : `no ${l.level} (${l.reason})`)).join(', ');
   return [
     `engine    ${engine.version}, pid ${engine.pid}, ${count(engine.openTasks, 'open task')}`,
     `agents    ${slots.used} of at most ${slots.max}`,

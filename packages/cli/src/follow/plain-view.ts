@@ -6,8 +6,11 @@ import type { View } from './follow.ts';
 /** One line an event: for logs, pipes and dumb terminals. */
 export function plainView(out: Output): View {
   return {
-    event: (event) =>
-      out.line(`${clockTime(event.atMs)}  ${cleanLine(`${event.ref ?? event.plan ?? 'drover'}  ${event.text}`)}`),
+    event(event) {
+      // The end of the task says the same in the next line.
+      if (event.kind === 'attempt_ended' && event.data?.again === false) return;
+      out.line(`${clockTime(event.atMs)}  ${cleanLine(`${event.ref ?? event.plan ?? 'drover'}  ${event.text}`)}`);
+    },
     tasks: () => {},
     close: () => {},
   };

@@ -4,7 +4,7 @@ import type { SandboxProvider, StartSpec } from '../sandbox/types.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { Attempt, Plan, Store, TaskWithPlan } from '../store/index.ts';
 import type { TaskDefinition } from '../tasks/definition.ts';
-import type { Repository } from '../worktrees/index.ts';
+import type { Repository, TaskName } from '../worktrees/index.ts';
 import type { AttemptPaths } from './paths.ts';
 
 /** What the engine gives every attempt. */
@@ -43,12 +43,7 @@ export interface AttemptIdentity {
 /** What a sandbox was started with; kept as `spec.json` so that settling can enter it again after anything. */
 export type SavedSpec = Pick<StartSpec, 'env' | 'cwd' | 'mounts' | 'hostname'>;
 
-/** The branch of a task's result. */
-export function resultBranch(plan: string, task: string): string {
-  return `drover/${plan}/${task}`;
-}
-
-/** The ref that holds what an attempt did, accepted or not. */
-export function attemptRef(plan: string, task: string, number: number): string {
-  return `refs/drover/attempts/${plan}/${task}/${number}`;
+/** What names a task's refs. */
+export function taskName(attempt: AttemptIdentity): TaskName {
+  return { plan: attempt.plan.name, task: attempt.definition.id };
 }

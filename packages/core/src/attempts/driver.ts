@@ -5,9 +5,10 @@ import type { Sandbox } from '../sandbox/types.ts';
 import { DroverError } from '../shared/errors.ts';
 import type { Attempt } from '../store/index.ts';
 import { type Outcome, outcomeRule } from '../tasks/outcomes.ts';
-import { removeWorktree, setResult, snapshotWorktree } from '../worktrees/index.ts';
-import { type AttemptIdentity, type AttemptServices, resultBranch, type SavedSpec } from './context.ts';
+import { gitIdentity, removeShadow, removeWorktree, setResult, snapshotRef } from '../worktrees/index.ts';
+import { type AttemptIdentity, type AttemptServices, type SavedSpec, taskName } from './context.ts';
 import { type Evidence, judgeAttempt, type Verdict } from './evidence.ts';
+import { removeEmptyParents } from './paths.ts';
 import { clearPreparation, prepareAttempt, runSetup, savedSpec } from './prepare.ts';
 import { type Settled, settleAttempt } from './settle.ts';
 import { type StopCause, watchAgent } from './watch.ts';
@@ -245,15 +246,12 @@ export class AttemptDriver {
 
   async #finish(verdict: Verdict, settled: Settled | null): Promise<void> {
     const { store } = this.#services;
-    const { plan, definition, task } = this.attempt;
+    const { plan, task } = this.attempt;
     let { outcome, reason } = verdict;
     if (outcomeRule(outcome).success) {
-      const branch = resultBranch(plan.name, definition.id);
       try {
         const repository = await this.#services.repositoryOf(plan.repository);
-        await setResult(repository, {
-          plan: plan.name,
-          task: definition.id,
+        const { branch } = await setResult(repository, taskName(this.attempt), {
           oid: settled!.head!,
           expectedOld: task.result,
         });
@@ -272,7 +270,7 @@ export class AttemptDriver {
     await this.#step('sandbox', async () => (await this.#leftSandbox())?.destroy());
     if (!this.#keepsWorktree()) await this.#step('worktree', () => this.#removeWorktree());
     await this.#step('home', () => rm(this.attempt.paths.home, { recursive: true, force: true }));
-    await this.#step('shadow', () => rm(this.attempt.paths.shadow, { recursive: true, force: true }));
+    await this.#step('shadow', () => removeShadow(this.attempt.paths.shadow));
     await this.#step('stdin', () => rm(this.attempt.paths.stdin, { force: true }));
     store.updateAttempt(this.attempt.id, { state: 'ended', ended_ms: clock.now() });
   }
@@ -289,20 +287,21 @@ export class AttemptDriver {
     return keep === 'always' || (keep === 'failed' && !success);
   }
 
+  /** Changes beyond what was taken over, if there are any, go to a snapshot first. */
   async #removeWorktree(): Promise<void> {
     const row = this.#row();
-    if (row.worktree === null) return;
+    if (row.worktree === null || row.worktree_id === null || row.base === null) return;
     const repository = await this.#services.repositoryOf(this.attempt.plan.repository);
-    // Nothing the agent left may be lost, also where its commits could not be taken over.
-    if (row.base !== null) {
-      await snapshotWorktree(repository, {
-        path: row.worktree,
-        head: row.head ?? row.base,
-        plan: this.attempt.plan.name,
-        task: this.attempt.definition.id,
-      });
+    const worktree = { path: row.worktree, id: row.worktree_id };
+    const snapshot = await removeWorktree(repository, worktree, {
+      head: row.head ?? row.base,
+      snapshotRef: snapshotRef(taskName(this.attempt), this.attempt.number),
+      identity: await gitIdentity(repository),
+    });
+    if (snapshot.skipped.length > 0) {
+      this.#services.emit('warning', this.attempt, `not recorded: ${snapshot.skipped.slice(0, 5).join(', ')}`);
     }
-    await removeWorktree(repository, row.worktree);
+    await removeEmptyParents(row.worktree, 2);
   }
 
   async #step(what: string, act: () => Promise<unknown>): Promise<void> {

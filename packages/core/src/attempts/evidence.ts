@@ -75,7 +75,7 @@ export function judgeAttempt(evidence: Evidence): Verdict {
   }
   return verdict(
     evidence.agent.outcome,
-    evidence.verify ? `${evidence.agent.detail}; ${evidence.verify.detail}` : evidence.agent.detail,
+    evidence.verify ? `${evidence.agent.detail.replace(/\.$/, '')}; ${evidence.verify.detail}` : evidence.agent.detail,
   );
 }
 

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 
 /** Where one attempt keeps its things; see docs/architecture.md. */
 export interface AttemptPaths {
@@ -31,4 +32,17 @@ export function worktreePath(
   slot: number,
 ): string {
   return join(stateDir, 'worktrees', repositoryKey, plan, `${task}-${slot}`);
+}
+
+/** Removes up to `levels` directories above a path, as long as they are empty. */
+export async function removeEmptyParents(path: string, levels: number): Promise<void> {
+  for (let at = dirname(path), i = 0; i < levels; at = dirname(at), i++) {
+    try {
+      await rmdir(at);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOTEMPTY' || code === 'ENOENT') return;
+      throw error;
+    }
+  }
 }

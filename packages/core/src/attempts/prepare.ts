@@ -1,11 +1,22 @@
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Launch } from '../agents/types.ts';
 import type { Mount, Sandbox, StartSpec } from '../sandbox/types.ts';
 import { DroverError } from '../shared/errors.ts';
 import { giveTree } from '../shared/give-tree.ts';
-import { createWorktree, mergeResults, prepareShadow, type Repository, resolveBase } from '../worktrees/index.ts';
-import { type AttemptIdentity, type AttemptServices, resultBranch, type SavedSpec } from './context.ts';
+import {
+  createWorktree,
+  gitIdentity,
+  mergeResults,
+  orderMounts,
+  prepareShadow,
+  type Repository,
+  removeShadow,
+  resolveBase,
+  resultBranch,
+  useShadowInPlace,
+} from '../worktrees/index.ts';
+import { type AttemptIdentity, type AttemptServices, type SavedSpec, taskName } from './context.ts';
 import { worktreePath } from './paths.ts';
 import { runCommand } from './run-command.ts';
 
@@ -22,15 +33,19 @@ export async function prepareAttempt(services: AttemptServices, attempt: Attempt
   const { store, stateDir } = services;
   const { definition, plan, paths } = attempt;
   const repository = await services.repositoryOf(plan.repository);
-  await Promise.all([mkdir(paths.dir, { recursive: true, mode: 0o700 }), mkdir(paths.home, { recursive: true })]);
+  await Promise.all([
+    mkdir(paths.dir, { recursive: true, mode: 0o700 }),
+    mkdir(paths.home, { recursive: true }),
+    mkdir(dirname(paths.shadow), { recursive: true }),
+  ]);
 
   const base = await chooseBase(services, attempt, repository);
   store.updateAttempt(attempt.id, { base });
 
   const path = worktreePath(stateDir, plan.repository, plan.name, definition.id, attempt.slot);
   store.updateAttempt(attempt.id, { worktree: path });
-  const worktree = await createWorktree({ repository, path, base });
-  store.updateAttempt(attempt.id, { worktree_id: worktree.id });
+  const worktree = await createWorktree(repository, { path, base });
+  store.updateAttempt(attempt.id, { worktree: worktree.path, worktree_id: worktree.id });
 
   const provider = services.providerOf(store.attempt(attempt.id)!.level);
   const limits = { ...definition.limits };
@@ -42,22 +57,23 @@ export async function prepareAttempt(services: AttemptServices, attempt: Attempt
     limits_json: JSON.stringify(limits),
   });
 
-  const layout = await prepareShadow({
-    repository,
+  const contained = provider.level !== 'basic';
+  const shadowMounts = await prepareShadow(repository, {
     worktree,
     shadowDir: paths.shadow,
-    branch: resultBranch(plan.name, definition.id),
+    branch: resultBranch(taskName(attempt)),
     base,
     identity: sandbox.identity,
-    contained: provider.level !== 'basic',
+    hide: [stateDir],
   });
-  const launch = await launchOf(services, attempt, path, sandbox);
-  const hidden = provider.level === 'basic' ? [] : hiddenPlaces(services, attempt);
+  if (!contained) await useShadowInPlace(repository, worktree, paths.shadow);
+  const launch = await launchOf(services, attempt, worktree.path, sandbox);
+  const home: Mount = { kind: 'rw', src: paths.home, dst: services.userHome };
   const spec: SavedSpec = {
     env: launch.env,
-    cwd: path,
+    cwd: worktree.path,
     hostname: attempt.id,
-    mounts: orderMounts([...hidden, ...layout.mounts, ...launch.mounts]),
+    mounts: contained ? orderMounts([home, ...shadowMounts, ...launch.mounts]) : [],
   };
   await writeAtomically(join(paths.dir, 'spec.json'), JSON.stringify(spec));
   return { sandbox, start: await startSpec(attempt, launch, spec, sandbox) };
@@ -118,6 +134,7 @@ async function chooseBase(
   const results = definition.dependsOn.map((name) => siblings.get(name)?.result ?? plan.base);
   const merged = await mergeResults(repository, results, {
     message: `Merge the results of ${definition.dependsOn.join(', ')} for ${attempt.ref}`,
+    identity: await gitIdentity(repository),
   });
   if ('conflict' in merged) {
     throw new DroverError(
@@ -154,23 +171,6 @@ async function launchOf(
   return launch;
 }
 
-/** The private home takes the place of the user's; the engine's own state and the attempt's secrets are not inside. */
-function hiddenPlaces(services: AttemptServices, attempt: AttemptIdentity): Mount[] {
-  return [
-    { kind: 'rw', src: attempt.paths.home, dst: services.userHome },
-    { kind: 'tmpfs', dst: services.stateDir },
-  ];
-}
-
-/** Parents before children, whatever order the parts named them in; of two with one place the later one lies on top. */
-export function orderMounts(mounts: Mount[]): Mount[] {
-  const depth = (mount: Mount) => mount.dst.split('/').filter(Boolean).length;
-  return mounts
-    .map((mount, i) => ({ mount, i }))
-    .sort((a, b) => depth(a.mount) - depth(b.mount) || a.i - b.i)
-    .map(({ mount }) => mount);
-}
-
 async function startSpec(
   attempt: AttemptIdentity,
   launch: Launch,
@@ -203,5 +203,6 @@ async function writeAtomically(path: string, text: string): Promise<void> {
 
 /** Removes what preparation left in the attempt's own directories, so that it can begin anew. */
 export async function clearPreparation(attempt: AttemptIdentity): Promise<void> {
-  for (const path of [attempt.paths.home, attempt.paths.shadow]) await rm(path, { recursive: true, force: true });
+  await rm(attempt.paths.home, { recursive: true, force: true });
+  await removeShadow(attempt.paths.shadow);
 }

@@ -1,8 +1,21 @@
 import { join } from 'node:path';
 import type { ExecSpec, Sandbox, SandboxProcess, SandboxRole } from '../sandbox/types.ts';
 import { DroverError } from '../shared/errors.ts';
-import { commitLeftovers, countCommits, type Repository, takeOver } from '../worktrees/index.ts';
-import { type AttemptIdentity, type AttemptServices, attemptRef, type SavedSpec } from './context.ts';
+import type { Attempt } from '../store/index.ts';
+import {
+  attemptRef,
+  commitLeftovers,
+  git,
+  gitIdentity,
+  type Inside,
+  type RepairPlace,
+  type Repository,
+  readRef,
+  repositoryPlace,
+  type TakeOver,
+  takeOver,
+} from '../worktrees/index.ts';
+import { type AttemptIdentity, type AttemptServices, type SavedSpec, taskName } from './context.ts';
 import { holder, timeout } from './prepare.ts';
 import { type CommandOutcome, runCommand } from './run-command.ts';
 
@@ -30,13 +43,14 @@ export async function settleAttempt(
 ): Promise<Settled> {
   const repository = await services.repositoryOf(attempt.plan.repository);
   const role = await enterSandbox(sandbox, spec);
-  const run =
-    (group: ExecSpec['group']) =>
-    (argv: string[], env: Record<string, string> = {}) =>
-      sandbox.exec(role, { argv, env: { ...spec.env, ...env }, cwd: spec.cwd, group });
+  const inside: Inside = {
+    cwd: spec.cwd,
+    env: spec.env,
+    exec: (argv, { env, cwd, timeoutMs }) => sandbox.exec(role, { argv, env, cwd, timeoutMs, group: 'side' }),
+  };
   const settled: Settled = { head: null, commits: 0, takeOverError: null, verify: null };
   try {
-    await collect(attempt, repository, run('side'), services, settled);
+    await collect(attempt, repository, inside, services, settled);
     if (options.verify && attempt.definition.verify && settled.head !== null) {
       settled.verify = await verify(attempt, (command) => sandbox.exec(role, command), spec);
     }
@@ -57,28 +71,23 @@ async function enterSandbox(sandbox: Sandbox, spec: SavedSpec): Promise<SandboxR
 async function collect(
   attempt: AttemptIdentity,
   repository: Repository,
-  exec: (argv: string[], env?: Record<string, string>) => Promise<SandboxProcess>,
+  inside: Inside,
   services: AttemptServices,
   settled: Settled,
 ): Promise<void> {
   const row = services.store.attempt(attempt.id)!;
-  const base = row.base!;
   if (row.head !== null) {
     // An earlier engine had taken over; what is in the worktree since then is verify's doing, not the agent's.
     settled.head = row.head;
-    settled.commits = await countCommits(repository, base, row.head);
+    settled.commits = row.commits ?? 0;
     return;
   }
   try {
-    await commitLeftovers(exec, { message: `${attempt.ref}: work that was not committed` });
-    const taken = await takeOver(repository, exec, {
-      base,
-      ref: attemptRef(attempt.plan.name, attempt.definition.id, attempt.number),
-      maxBytes: PACK_MAX_BYTES,
-    });
-    services.store.updateAttempt(attempt.id, { head: taken.head });
+    const taken = await takeWork(attempt, repository, inside, row);
+    services.store.updateAttempt(attempt.id, { head: taken.head, commits: taken.commits });
     settled.head = taken.head;
     settled.commits = taken.commits;
+    for (const note of notesOn(taken)) services.emit('warning', attempt, note);
   } catch (error) {
     if (!(error instanceof DroverError)) throw error;
     settled.takeOverError = error.message;
@@ -88,6 +97,40 @@ async function collect(
       message: error.message,
     });
   }
+}
+
+async function takeWork(
+  attempt: AttemptIdentity,
+  repository: Repository,
+  inside: Inside,
+  row: Attempt,
+): Promise<TakeOver> {
+  const base = row.base!;
+  const place: RepairPlace = {
+    commonDir: row.level === 'basic' ? attempt.paths.shadow : repository.commonDir,
+    shadow: true,
+    id: row.worktree_id!,
+    worktree: row.worktree!,
+    base,
+  };
+  await commitLeftovers(inside, place, {
+    message: `${attempt.ref}: work that was not committed`,
+    identity: await gitIdentity(repository),
+  });
+  const ref = attemptRef(taskName(attempt), attempt.number);
+  const old = await readRef(repository, ref);
+  const taken = await takeOver(repository, inside, { base, ref, oldOid: old, maxBytes: PACK_MAX_BYTES });
+  // An attempt of the same name in an earlier life of the state directory: what it did stays reachable.
+  if (old !== null && old !== taken.head) {
+    await git(repositoryPlace(repository), ['update-ref', `refs/drover/snapshots/replaced/${old}`, old]);
+  }
+  return taken;
+}
+
+/** What a user should know of before he goes into a result. */
+function* notesOn({ gitlinks, escapingLinks }: TakeOver): Generator<string> {
+  if (gitlinks.length > 0) yield `new submodule links: ${gitlinks.slice(0, 5).join(', ')}`;
+  if (escapingLinks.length > 0) yield `links that lead out of the tree: ${escapingLinks.slice(0, 5).join(', ')}`;
 }
 
 async function verify(

@@ -1,3 +1,4 @@
+import { helperBinary } from '@drover/helper';
 import { missing, ok, warn } from './finding.ts';
 import type { Check, Finding, Readers } from './types.ts';
 import { atLeast } from './versions.ts';
@@ -27,7 +28,7 @@ const keeper: Check = {
     const path = await readers.keeper();
     if (path) return ok('keeper', path);
     const cost = 'Agents cannot be started: nothing holds their output and exit status.';
-    return missing('keeper', 'not built', cost, 'Run: pnpm build:native (needs a C compiler).');
+    return missing('keeper', 'not built', cost, 'Run ./scripts/bootstrap in the checkout of drover.');
   },
 };
 
@@ -57,7 +58,7 @@ function absentHelper({ uid }: Readers, why: string): Finding {
     );
   }
   const cost = 'Only level basic: no sandboxes and no limits.';
-  return missing('helper', why, cost, `Let root start it: sudo drover-helper --allow-uid ${uid}`);
+  return missing('helper', why, cost, `Let root start it: sudo ${helperBinary()} --allow-uid ${uid}`);
 }
 
 /** Programs that drover runs. */

@@ -14,7 +14,7 @@ import { type Clock, systemClock } from '../shared/clock.ts';
 import { DroverError } from '../shared/errors.ts';
 import { Store } from '../store/index.ts';
 import type { Level } from '../tasks/definition.ts';
-import { cleanQuarantines, openRepositoryAt, type Repository } from '../worktrees/index.ts';
+import { cleanQuarantines, openRepository, type Repository } from '../worktrees/index.ts';
 import { AccountKeeper } from './accounts.ts';
 import { ensureHelper } from './ensure-helper.ts';
 import { EventLog } from './events.ts';
@@ -88,7 +88,7 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
   // Open attempts need the levels they were started with, before anybody asks for them.
   await providers.prepare(new Set(store.openAttempts().map((attempt) => attempt.level)));
   fleet.adopt();
-  void cleanRepositories(store, repositoryOf, clock, log);
+  void cleanRepositories(store, repositoryOf, log);
 
   let stop: () => void = () => undefined;
   const stopping = new Promise<void>((resolve) => {
@@ -148,12 +148,11 @@ function factories(env: EngineOptions['env'], stateDir: string): Map<Level, Prov
 async function cleanRepositories(
   store: Store,
   repositoryOf: (key: string) => Promise<Repository>,
-  clock: Clock,
   log: Logger,
 ): Promise<void> {
   for (const { key } of store.repositories()) {
     try {
-      await cleanQuarantines(await repositoryOf(key), clock.now());
+      await cleanQuarantines(await repositoryOf(key));
     } catch (error) {
       log.info({ repository: key, error: String(error) }, 'a repository was not cleaned');
     }
@@ -168,7 +167,7 @@ function repositories(store: Store): (key: string) => Promise<Repository> {
     if (known) return known;
     const row = store.repository(key);
     if (!row) throw new DroverError('no_such_repository', `repository ${key} is not known`, '');
-    const repository = openRepositoryAt(row.common_dir);
+    const repository = openRepository(row.main_worktree ?? row.common_dir);
     repository.catch(() => opened.delete(key));
     opened.set(key, repository);
     return repository;

@@ -199,6 +199,7 @@ export class Fleet {
       limits_json: JSON.stringify(definition.limits),
       base: null,
       head: null,
+      commits: null,
       worktree: null,
       worktree_id: null,
       stop_cause: null,
@@ -280,6 +281,7 @@ export class Fleet {
     const definition = JSON.parse(task.definition_json) as TaskDefinition;
     const rule = outcomeRule(attempt.outcome);
     const spent = task.spent + (rule.costs ? 1 : 0);
+    const mayRetry = rule.retry && spent < definition.maxAttempts && attempt.stop_cause !== 'cancelled';
     this.#events.emit(
       'attempt_ended',
       names(task),
@@ -287,10 +289,10 @@ export class Fleet {
       {
         outcome: attempt.outcome,
         attempt: attempt.number,
+        again: mayRetry,
       },
     );
     store.updateTask(task.id, { spent });
-    const mayRetry = rule.retry && spent < definition.maxAttempts && attempt.stop_cause !== 'cancelled';
     if (!mayRetry) {
       this.#end({ ...task, spent }, attempt.outcome, attempt.reason);
       return;

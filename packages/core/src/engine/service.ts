@@ -5,7 +5,6 @@ import type * as z from 'zod';
 import { findAgent } from '../agents/index.ts';
 import type * as c from '../api/contract.ts';
 import { API_VERSION } from '../api/contract.ts';
-import { attemptRef } from '../attempts/context.ts';
 import { attemptPaths } from '../attempts/paths.ts';
 import type { Sampler } from '../sandbox/sampler.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -198,12 +197,7 @@ export class EngineService {
     const { store, stateDir, repositoryOf } = this.#parts;
     const repository = await repositoryOf(task.repository);
     const attempts = store.attemptsOf(task.id);
-    await deleteTaskRefs(repository, {
-      plan: task.plan_name,
-      task: task.name,
-      result: task.result,
-      attempts: attempts.map((attempt) => attemptRef(task.plan_name, task.name, attempt.number)),
-    });
+    await deleteTaskRefs(repository, { plan: task.plan_name, task: task.name }, { expected: task.result });
     for (const attempt of attempts) {
       await rm(attemptPaths(stateDir, attempt.id).dir, { recursive: true, force: true });
     }

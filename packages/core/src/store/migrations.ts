@@ -25,7 +25,7 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE attempts (
     id TEXT PRIMARY KEY, task_id INTEGER NOT NULL REFERENCES tasks(id) ON DELETE CASCADE, number INTEGER NOT NULL,
     slot INTEGER NOT NULL, state TEXT NOT NULL, outcome TEXT, reason TEXT NOT NULL, level TEXT NOT NULL,
-    sandbox_ref TEXT, enforced_json TEXT NOT NULL, limits_json TEXT NOT NULL, base TEXT, head TEXT, worktree TEXT,
+    sandbox_ref TEXT, enforced_json TEXT NOT NULL, limits_json TEXT NOT NULL, base TEXT, head TEXT, commits INTEGER, worktree TEXT,
     worktree_id TEXT, stop_cause TEXT, session_id TEXT, agent_version TEXT, started_ms INTEGER, ended_ms INTEGER,
     cpu_us INTEGER, memory_peak INTEGER, oom_kills INTEGER, pids_max_hits INTEGER, duration_ms INTEGER,
     usage_json TEXT NOT NULL, summary TEXT,

@@ -75,6 +75,8 @@ export interface AttemptRow {
   limits_json: string;
   base: string | null;
   head: string | null;
+  /** Of `head` over `base`. */
+  commits: number | null;
   worktree: string | null;
   worktree_id: string | null;
   /** Why the engine itself stopped the agent, written before it does. */

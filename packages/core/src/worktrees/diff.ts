@@ -1,23 +1,18 @@
-import { type Repository, repositoryGit } from './repository.ts';
+import { gitCapped } from './git.ts';
+import { type Repository, repositoryPlace } from './repository.ts';
+import { requireOid } from './revisions.ts';
 
-const TEXT_MAX = 4 * 1024 * 1024;
+const FLAGS = ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=none'];
 
-/** The difference between two commits as text, cut at 4 MiB. No program of the user's takes part. */
+/** The difference of two commits as text, or as a table with `stat`; cut off at `maxBytes`. */
 export async function diff(
-  repository: Repository,
+  repo: Repository,
   base: string,
   head: string,
-  options: { stat: boolean },
+  { stat = false, maxBytes = 1024 * 1024 }: { stat?: boolean; maxBytes?: number } = {},
 ): Promise<{ text: string; truncated: boolean }> {
-  const form = options.stat ? ['--stat=120', '--summary'] : ['--patch'];
-  const text = await repositoryGit(repository, [
-    'diff',
-    '--no-color',
-    '--no-ext-diff',
-    '--no-textconv',
-    ...form,
-    base,
-    head,
-  ]);
-  return text.length > TEXT_MAX ? { text: text.slice(0, TEXT_MAX), truncated: true } : { text, truncated: false };
+  const range = [requireOid(repo, base), requireOid(repo, head)];
+  const args = ['diff', ...FLAGS, ...(stat ? ['--stat=120'] : []), ...range, '--'];
+  const { stdout, truncated } = await gitCapped(repositoryPlace(repo), args, { maxBytes, memoryBytes: 2 * 1024 ** 3 });
+  return { text: stdout.toString('utf8'), truncated };
 }

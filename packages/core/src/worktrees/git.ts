@@ -1,106 +1,153 @@
-import { type ExecaError, execa } from 'execa';
+import { execa } from 'execa';
 import { DroverError } from '../shared/errors.ts';
 import { retry } from '../shared/retry.ts';
+import { configEnvironment, type FlagOptions, type GitPlace, gitEnvironment, gitFlags } from './git-environment.ts';
+import { GitError } from './git-error.ts';
 
-/**
- * Settings of every git call on the host, so that nothing an agent wrote can make it run a program: no fsmonitor, no hooks, no
- * submodules entered, no transport, no signing, no bare repository found by chance. See docs/security-model.md.
- */
-const SETTINGS = [
-  'core.fsmonitor=false',
-  'core.hooksPath=/dev/null',
-  'submodule.recurse=false',
-  'diff.ignoreSubmodules=all',
-  'protocol.allow=never',
-  'commit.gpgSign=false',
-  'safe.bareRepository=explicit',
-  // The engine names every directory itself; whose it is was settled when the repository was opened.
-  'safe.directory=*',
-  'gc.auto=0',
-  'maintenance.auto=false',
-  'advice.detachedHead=false',
-];
+const MIB = 1024 * 1024;
 
-const TIMEOUT_MS = 10 * 60_000;
-const OUTPUT_MAX = 64 * 1024 * 1024;
-
-export interface GitPlace {
-  gitDir?: string;
-  workTree?: string;
-  index?: string;
-  /** More variables, e.g. a quarantine of objects. */
-  env?: Readonly<Record<string, string>>;
+export interface GitOptions extends FlagOptions {
+  input?: string | Uint8Array;
+  /** Where it runs; absent: the git directory. */
   cwd?: string;
-  input?: string;
+  /** Extra environment: identities, dates. */
+  env?: Record<string, string>;
+  /** Output beyond this is an error. Default 64 MiB. */
+  maxBytes?: number;
+  /** Default two minutes. */
+  timeoutMs?: number;
+  /** Exit codes that are answers. Default 0 alone. */
+  okCodes?: readonly number[];
+  /** Bound of its heap, for commands that read what an agent sent. */
+  memoryBytes?: number;
+  /** Killed by the kernel with the engine, so that after a crash it does not go on writing where a new engine works. */
+  diesWithEngine?: boolean;
 }
 
-/** A git command on the host that failed: `code` is `git_failed`; what git said is in the message. */
-export class GitError extends DroverError {
-  override readonly name = 'GitError';
-  readonly exitCode: number | undefined;
-  readonly stderr: string;
-
-  constructor(args: readonly string[], exitCode: number | undefined, stderr: string, options?: ErrorOptions) {
-    super(
-      'git_failed',
-      `git ${args[0]}: ${stderr.trim().split('\n').slice(0, 3).join('; ') || `exit ${exitCode}`}`,
-      '',
-      options,
-    );
-    this.exitCode = exitCode;
-    this.stderr = stderr;
-  }
-}
-
-/** The arguments and environment of a host-side git call. Nothing of the caller's GIT_* variables comes along. */
-export function gitCommand(args: readonly string[], place: GitPlace): { argv: string[]; env: Record<string, string> } {
-  const env: Record<string, string> = {
-    PATH: process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin',
-    HOME: process.env.HOME ?? '/',
-    LC_ALL: 'C',
-    GIT_OPTIONAL_LOCKS: '0',
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_EDITOR: 'false',
-    ...(process.env.XDG_CONFIG_HOME ? { XDG_CONFIG_HOME: process.env.XDG_CONFIG_HOME } : {}),
-    ...(place.gitDir === undefined ? {} : { GIT_DIR: place.gitDir }),
-    ...(place.workTree === undefined ? {} : { GIT_WORK_TREE: place.workTree }),
-    ...(place.index === undefined ? {} : { GIT_INDEX_FILE: place.index }),
-    ...place.env,
-  };
-  return { argv: [...SETTINGS.flatMap((setting) => ['-c', setting]), ...args], env };
+export interface GitResult {
+  code: number;
+  stdout: Buffer;
+  stderr: string;
 }
 
 /**
- * Runs git on the host and gives its stdout, without a final newline. A lock that somebody else holds is waited for, a few times.
- * Throws {@link GitError}.
+ * Runs one git command on the host: the only way that the engine does. By argv, with a hardened environment and flags,
+ * output and time bounded; a lock file of another git process is waited for, with jitter, for some seconds.
+ *
+ * Rejects with {@link GitError} (`git_failed`).
  */
-export async function git(args: readonly string[], place: GitPlace): Promise<string> {
-  return retry({ tries: 6, firstWaitMs: 40, when: isLocked }, () => gitOnce(args, place));
+export async function git(
+  place: GitPlace | null,
+  args: readonly string[],
+  options: GitOptions = {},
+): Promise<GitResult> {
+  return await retry(() => runOnce(place, args, options), {
+    attempts: 9,
+    baseMs: 40,
+    maxMs: 1000,
+    retryIf: (error) => error instanceof GitError && error.lockHeld,
+  });
 }
 
-async function gitOnce(args: readonly string[], place: GitPlace): Promise<string> {
-  const { argv, env } = gitCommand(args, place);
-  try {
-    const result = await execa('git', argv, {
-      env,
-      extendEnv: false,
-      cwd: place.cwd ?? place.workTree ?? place.gitDir ?? '/',
-      timeout: TIMEOUT_MS,
-      maxBuffer: OUTPUT_MAX,
-      ...(place.input === undefined ? { stdin: 'ignore' as const } : { input: place.input }),
+/** As {@link git}, for commands that print one line of text. */
+export async function gitLine(place: GitPlace | null, args: readonly string[], options?: GitOptions): Promise<string> {
+  return (await git(place, args, options)).stdout.toString('utf8').replace(/\n$/, '');
+}
+
+/** As {@link git}, for commands that print NUL-terminated items. */
+export async function gitItems(
+  place: GitPlace | null,
+  args: readonly string[],
+  options?: GitOptions,
+): Promise<string[]> {
+  return splitNul((await git(place, args, options)).stdout);
+}
+
+export function splitNul(bytes: Buffer): string[] {
+  const items = bytes.toString('utf8').split('\0');
+  if (items.at(-1) === '') items.pop();
+  return items;
+}
+
+/** As {@link git}, but of what it prints the first `maxBytes` are kept, and the rest is said to be cut off. */
+export async function gitCapped(
+  place: GitPlace | null,
+  args: readonly string[],
+  options: GitOptions & { maxBytes: number },
+): Promise<{ stdout: Buffer; truncated: boolean }> {
+  const result = await spawnGit(place, args, { input: '', ...options });
+  if (result.isMaxBuffer) return { stdout: bytes(result.stdout), truncated: true };
+  const { stdout } = check(args, options, result);
+  return { stdout, truncated: false };
+}
+
+/** A git command whose stdin the caller streams into. Its result is checked with {@link checkedResult}. */
+export function spawnGit(place: GitPlace | null, args: readonly string[], options: GitOptions = {}) {
+  const [file, ...argv] = [...wrapper(options), 'git', ...gitFlags(options), ...args];
+  return execa(file!, argv, {
+    cwd: options.cwd ?? place?.gitDir ?? '/',
+    env: { ...gitEnvironment(place), ...configEnvironment(options.config), ...options.env },
+    extendEnv: false,
+    encoding: 'buffer',
+    reject: false,
+    stripFinalNewline: false,
+    maxBuffer: options.maxBytes ?? 64 * MIB,
+    timeout: options.timeoutMs ?? 120_000,
+    ...(options.input !== undefined ? { input: options.input } : {}),
+  });
+}
+
+export type GitProcess = ReturnType<typeof spawnGit>;
+
+/** Waits for a process of {@link spawnGit}; rejects as {@link git} does. */
+export async function checkedResult(
+  process: GitProcess,
+  args: readonly string[],
+  options: GitOptions = {},
+): Promise<GitResult> {
+  return check(args, options, await process);
+}
+
+async function runOnce(place: GitPlace | null, args: readonly string[], options: GitOptions): Promise<GitResult> {
+  return await checkedResult(spawnGit(place, args, { input: '', ...options }), args, options);
+}
+
+function check(args: readonly string[], options: GitOptions, result: Awaited<GitProcess>): GitResult {
+  if (result.code === 'ENOENT') throw notStarted(result.cause);
+  const stderr = bytes(result.stderr).toString('utf8');
+  const code = result.exitCode;
+  const accepted = code !== undefined && (options.okCodes ?? [0]).includes(code);
+  if (!accepted || result.isMaxBuffer || result.timedOut) {
+    throw new GitError({
+      argv: args,
+      exitCode: code ?? null,
+      stderr,
+      timedOut: result.timedOut,
+      tooMuchOutput: result.isMaxBuffer,
     });
-    return result.stdout;
-  } catch (error) {
-    const failed = error as ExecaError;
-    throw new GitError(args, failed.exitCode, String(failed.stderr || failed.shortMessage), { cause: error });
   }
+  return { code, stdout: bytes(result.stdout), stderr };
 }
 
-/** The variable that lends git the objects of a directory. Quoted as in C, since a colon in a path would end it. */
-export function lendObjects(objects: string): Record<string, string> {
-  return { GIT_ALTERNATE_OBJECT_DIRECTORIES: `"${objects.replace(/[\\"]/g, '\\$&')}"` };
+function notStarted(cause: unknown): DroverError {
+  return new DroverError(
+    'git_missing',
+    'git could not be started, or its directory is gone',
+    'Install git 2.38 or newer and see that it is on PATH.',
+    { cause },
+  );
 }
 
-function isLocked(error: unknown): boolean {
-  return error instanceof GitError && /\.lock': File exists|cannot lock ref .*: Unable to create/.test(error.stderr);
+/** Tools of util-linux around a command. RLIMIT_DATA counts private memory, not the mapped packs of a large repository. */
+function wrapper({ memoryBytes, diesWithEngine }: GitOptions): string[] {
+  if (process.platform !== 'linux') return [];
+  return [
+    ...(memoryBytes ? ['prlimit', `--data=${memoryBytes}`, '--core=0', '--'] : []),
+    ...(diesWithEngine ? ['setpriv', '--pdeathsig', 'KILL', '--'] : []),
+  ];
+}
+
+function bytes(output: unknown): Buffer {
+  if (!(output instanceof Uint8Array)) return Buffer.alloc(0);
+  return Buffer.from(output.buffer, output.byteOffset, output.byteLength);
 }

@@ -1,70 +1,87 @@
-import { GitError, type GitPlace } from './git.ts';
-import { type Repository, repositoryGit } from './repository.ts';
+import { git, gitLine } from './git.ts';
+import { type GitIdentity, identityEnvironment } from './identity.ts';
+import { withRepositoryLock } from './locks.ts';
+import { type Repository, repositoryPlace } from './repository.ts';
+import { requireOid } from './revisions.ts';
+import { withoutMergeDrivers } from './untrusted-content.ts';
 
-export type MergeResult = { oid: string } | { conflict: { ours: string; theirs: string; paths: string[] } };
+export interface MergeConflict {
+  /** The results that do not go together: what had been merged so far, and the one that failed. */
+  between: [string, string];
+  /** Empty when they have no common history at all. */
+  paths: string[];
+}
+
+export type MergeOutcome = { oid: string } | { conflict: MergeConflict };
 
 /**
- * One commit that holds all of `oids`, merged in order, without a working tree. Commits that another one contains already are left
- * out; a single one is itself the answer.
+ * The commit that a task with these dependencies starts from: theirs, merged in the order named. One commit, or several of
+ * which one contains the others, is taken as it stands. No worktree and no index are touched.
+ *
+ * The same commits always give the same merge: its dates are those of its parents. So a rerun sees an unchanged base.
  */
 export async function mergeResults(
-  repository: Repository,
+  repo: Repository,
   oids: readonly string[],
-  options: { message: string },
-): Promise<MergeResult> {
-  const heads = await independent(repository, [...new Set(oids)]);
-  let merged = heads[0]!;
-  for (const next of heads.slice(1)) {
-    const tree = await mergeTree(repository, merged, next);
-    if ('paths' in tree) return { conflict: { ours: merged, theirs: next, paths: tree.paths } };
-    merged = await repositoryGit(
-      repository,
-      ['commit-tree', tree.oid, '-p', merged, '-p', next, '-m', options.message],
-      await identity(repository),
-    );
-  }
-  return { oid: merged };
+  options: { message: string; identity: GitIdentity },
+): Promise<MergeOutcome> {
+  const tips = await independent(repo, oids);
+  return await withRepositoryLock(repo, async () => {
+    let merged = tips[0]!;
+    for (const tip of tips.slice(1)) {
+      const tree = await mergeTrees(repo, merged, tip);
+      if ('conflict' in tree) return tree;
+      merged = await commitMerge(repo, tree.tree, [merged, tip], options);
+    }
+    return { oid: merged };
+  });
 }
 
-async function independent(repository: Repository, oids: string[]): Promise<string[]> {
-  if (oids.length < 2) return oids;
-  const left = new Set((await repositoryGit(repository, ['merge-base', '--independent', ...oids])).split('\n'));
-  return oids.filter((oid) => left.has(oid));
+async function independent(repo: Repository, oids: readonly string[]): Promise<string[]> {
+  const distinct = [...new Set(oids.map((oid) => requireOid(repo, oid)))];
+  if (distinct.length === 0) throw new RangeError('nothing to merge');
+  if (distinct.length === 1) return distinct;
+  const { stdout } = await git(repositoryPlace(repo), ['merge-base', '--independent', ...distinct]);
+  const kept = new Set(stdout.toString('utf8').split('\n'));
+  return distinct.filter((oid) => kept.has(oid));
 }
 
-async function mergeTree(
-  repository: Repository,
+async function mergeTrees(
+  repo: Repository,
   ours: string,
   theirs: string,
-): Promise<{ oid: string } | { paths: string[] }> {
-  try {
-    const out = await repositoryGit(repository, [
-      'merge-tree',
-      '--write-tree',
-      '--name-only',
-      '-z',
-      '--no-messages',
-      ours,
-      theirs,
-    ]);
-    return { oid: out.split('\0')[0]!.trim() };
-  } catch (error) {
-    if (!(error instanceof GitError && error.exitCode === 1)) throw error;
-    const out = String((error.cause as { stdout?: string }).stdout ?? '');
-    return { paths: out.split('\0').slice(1).filter(Boolean) };
-  }
+): Promise<{ tree: string } | { conflict: MergeConflict }> {
+  const args = ['merge-tree', '--write-tree', '-z', '--name-only', '--no-messages', ours, theirs];
+  const config = await withoutMergeDrivers(repo);
+  const { code, stdout, stderr } = await git(repositoryPlace(repo), args, { config, okCodes: [0, 1, 128] });
+  const [tree = '', ...paths] = stdout.toString('utf8').split('\0').filter(Boolean);
+  if (code === 0) return { tree };
+  if (code === 1) return { conflict: { between: [ours, theirs], paths: [...new Set(paths)] } };
+  if (/unrelated histories/.test(stderr)) return { conflict: { between: [ours, theirs], paths: [] } };
+  // Anything else is an error: asked again, so that it is raised as one.
+  await git(repositoryPlace(repo), args, { config });
+  throw new Error(`git merge-tree failed once: ${stderr}`);
 }
 
-/** The user's own identity for merge commits; where he has told git none, Drover's. */
-async function identity(repository: Repository): Promise<GitPlace> {
-  try {
-    await repositoryGit(repository, ['var', 'GIT_COMMITTER_IDENT']);
-    return {};
-  } catch {
-    const who = { NAME: 'Drover', EMAIL: 'drover@localhost' };
-    const env: Record<string, string> = {};
-    for (const role of ['AUTHOR', 'COMMITTER'])
-      for (const [part, value] of Object.entries(who)) env[`GIT_${role}_${part}`] = value;
-    return { env };
-  }
+async function commitMerge(
+  repo: Repository,
+  tree: string,
+  parents: readonly string[],
+  { message, identity }: { message: string; identity: GitIdentity },
+): Promise<string> {
+  const date = await latestDate(repo, parents);
+  return await gitLine(
+    repositoryPlace(repo),
+    ['commit-tree', tree, ...parents.flatMap((oid) => ['-p', oid]), '-F', '-'],
+    {
+      input: message,
+      env: { ...identityEnvironment(identity), GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date },
+    },
+  );
+}
+
+async function latestDate(repo: Repository, oids: readonly string[]): Promise<string> {
+  const { stdout } = await git(repositoryPlace(repo), ['log', '--no-walk', '--format=%ct', ...oids]);
+  const seconds = stdout.toString('utf8').trim().split('\n').map(Number);
+  return `@${Math.max(...seconds)} +0000`;
 }

@@ -1,197 +1,128 @@
-import { copyFile, cp, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { isAbsolute, join, resolve } from 'node:path';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
 import type { AgentIdentity, Mount } from '../sandbox/types.ts';
-import { giveTree } from '../shared/give-tree.ts';
-import { GitError, git, lendObjects } from './git.ts';
-import { type Repository, repositoryGit } from './repository.ts';
-import type { Worktree } from './worktree.ts';
+import { DroverError } from '../shared/errors.ts';
+import { adminDir } from './admin-dir.ts';
+import { copyRegular, copyTree } from './copy-tree.ts';
+import type { Worktree } from './create-worktree.ts';
+import { exists } from './files.ts';
+import { git } from './git.ts';
+import { giveTree } from './ownership.ts';
+import { removeTree } from './remove-tree.ts';
+import { type Repository, repositoryPlace } from './repository.ts';
+import { requireOid } from './revisions.ts';
+import { type ConfigLine, filterConfig, formatConfig, parseConfig } from './shadow-config.ts';
+import { writeShadowIndex } from './shadow-index.ts';
+import { shadowMounts } from './shadow-mounts.ts';
+import { writeShadowRefs } from './shadow-refs.ts';
 
-export interface ShadowInput {
-  repository: Repository;
+export interface ShadowOptions {
   worktree: Worktree;
-  /** S: takes the place of the user's common directory. */
+  /** Made here; its parent must exist. One per attempt. */
   shadowDir: string;
-  /** Branch that the agent finds itself on. It exists only in the shadow. */
+  /** The branch the agent works on, without `refs/heads/`; exists in the shadow alone. */
   branch: string;
+  /** Where that branch begins. */
   base: string;
   identity: AgentIdentity;
-  /** True: S is mounted at the common directory's own path. False (`basic`): the worktree's `.git` leads to S where it is. */
-  contained: boolean;
-}
-
-export interface WorktreeLayout {
-  mounts: Mount[];
-}
-
-/**
- * Builds the shadow common directory: a private one with the user's refs, a filtered configuration, copies of the worktree's gitdir and
- * index, and the real objects read-only as an alternate. Every git operation of the agent works there and none touches the user's.
- * Files the agent must own are given to it before the index is refreshed, so that its first status is clean and quick.
- */
-export async function prepareShadow(input: ShadowInput): Promise<WorktreeLayout> {
-  const { repository, worktree, shadowDir, base, contained } = input;
-  const gitDir = join(shadowDir, 'worktrees', worktree.id);
-  await mkdir(join(shadowDir, 'objects', 'info'), { recursive: true });
-  await mkdir(join(shadowDir, 'objects', 'pack'), { recursive: true });
-  await mkdir(join(shadowDir, 'refs', 'heads'), { recursive: true });
-  await mkdir(gitDir, { recursive: true });
-  const objects = join(repository.commonDir, 'objects');
-  await writeFile(join(shadowDir, 'objects', 'info', 'alternates'), contained ? '../base-objects\n' : `${objects}\n`);
-  await writeFile(join(shadowDir, 'HEAD'), `${base}\n`);
-  await writeFile(join(shadowDir, 'packed-refs'), await packedRefs(repository, input));
-  await writeFile(join(shadowDir, 'config'), await filteredConfig(repository));
-  await copyOptional(repository, shadowDir);
-  if (contained) await mkdir(join(shadowDir, 'base-objects'));
-  await writeFile(join(gitDir, 'HEAD'), `ref: refs/heads/${input.branch}\n`);
-  await writeFile(join(gitDir, 'commondir'), '../..\n');
-  await writeFile(join(gitDir, 'gitdir'), `${join(worktree.path, '.git')}\n`);
-  await copyFile(join(repository.commonDir, 'worktrees', worktree.id, 'index'), join(gitDir, 'index'));
-  if (!contained) await writeFile(join(worktree.path, '.git'), `gitdir: ${gitDir}\n`);
-  await giveTree(worktree.path, input.identity);
-  await refreshIndex(input, gitDir, objects);
-  await giveTree(shadowDir, input.identity);
-  return { mounts: contained ? await mountsOf(input, objects) : [] };
-}
-
-/** All refs but Drover's own and the stash, and the agent's branch at the base. */
-async function packedRefs(repository: Repository, { branch, base }: ShadowInput): Promise<string> {
-  const listed = await repositoryGit(repository, ['for-each-ref', '--format=%(objectname) %(refname)']);
-  const kept = listed
-    .split('\n')
-    .filter(Boolean)
-    .filter((line) => !/ refs\/(heads\/drover|drover|stash)(\/|$)/.test(line));
-  const all = [...kept, `${base} refs/heads/${branch}`].sort((a, b) =>
-    a.slice(a.indexOf(' ')) < b.slice(b.indexOf(' ')) ? -1 : 1,
-  );
-  return `# pack-refs with: sorted \n${all.join('\n')}\n`;
+  /** Further directories to be hidden from the agent: the state directory. */
+  hide?: readonly string[];
+  /** An agent has worked in this worktree before: then no git of the host reads its files. Default false. */
+  used?: boolean;
 }
 
 /**
- * Settings that do not come along: secrets, what leads out of the shadow, and what runs a program of the user's on every command.
- * Filters stay: without them an LFS repository shows every file as changed.
+ * Makes the private git directory of one attempt, and gives it and the worktree to the agent's uid. Inside the sandbox it
+ * lies at the path of the user's own, which is not there; whatever the agent does to it, the user's is not touched.
+ *
+ * Returns the mounts. Can be repeated: a finished shadow directory, in which an agent may have committed, is left as it is.
  */
-const LEFT_BEHIND = [
-  /^core\.(worktree|bare|fsmonitor|hookspath|sshcommand|gitproxy|askpass|alternaterefscommand|editor|pager)$/,
-  /^include(if)?\./,
-  /^credential\./,
-  /^http\..*(extraheader|cookiefile|sslkey|sslcert|proxyauthmethod|proxy)$/,
-  /^extensions\.(refstorage|worktreeconfig)$/,
-  /^(gc|maintenance)\./,
-  /^(user\.signingkey|gpg\..*|commit\.gpgsign|tag\.gpgsign)$/,
-];
-
-const ADDED = [
-  ['core.bare', 'false'],
-  ['gc.auto', '0'],
-  ['maintenance.auto', 'false'],
-] as const;
-
-/** The repository's own configuration without {@link LEFT_BEHIND} and without passwords in URLs. */
-export async function filteredConfig(repository: Repository): Promise<string> {
-  const file = join(repository.commonDir, 'config');
-  // One file, no includes, so that nothing of the user's home gets in.
-  const listed = await git(['config', '--file', file, '--no-includes', '--list', '-z'], { cwd: '/' });
-  const entries = listed
-    .split('\0')
-    .filter(Boolean)
-    .map((entry): [string, string] => {
-      const at = entry.indexOf('\n');
-      return at < 0 ? [entry, 'true'] : [entry.slice(0, at), entry.slice(at + 1)];
-    })
-    .filter(([key]) => !LEFT_BEHIND.some((pattern) => pattern.test(key)));
-  return [...entries, ...ADDED]
-    .map(([key, value]) => formatEntry(withoutPassword(key), withoutPassword(value)))
-    .join('');
+export async function prepareShadow(repo: Repository, options: ShadowOptions): Promise<Mount[]> {
+  await requireBranchName(repo, options.branch);
+  requireOid(repo, options.base);
+  if (!isAbsolute(options.shadowDir)) throw new RangeError(`${options.shadowDir} is not absolute`);
+  if (!(await exists(options.shadowDir))) await build(repo, options);
+  const { worktree, shadowDir, identity, hide = [] } = options;
+  return await shadowMounts(repo, { worktree, shadowDir, identity, hide });
 }
 
-function withoutPassword(text: string): string {
-  return text.replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^/@\s]*@/gi, '$1');
-}
-
-/** `section.sub.section.name` in git's file format; a subsection may hold anything but a newline. */
-function formatEntry(key: string, value: string): string {
-  const first = key.indexOf('.');
-  const last = key.lastIndexOf('.');
-  const sub = first === last ? '' : ` "${key.slice(first + 1, last).replace(/[\\"]/g, '\\$&')}"`;
-  const quoted = value
-    .replace(/[\\"]/g, '\\$&')
-    .replaceAll('\n', '\\n')
-    .replaceAll('\t', '\\t')
-    .replaceAll('\b', '\\b');
-  return `[${key.slice(0, first)}${sub}]\n\t${key.slice(last + 1)} = "${quoted}"\n`;
-}
-
-/** What a repository may have beside: where a shallow clone ends, what is ignored, hooks. Links are not followed. */
-async function copyOptional(repository: Repository, shadowDir: string): Promise<void> {
-  await mkdir(join(shadowDir, 'info'), { recursive: true });
-  for (const name of ['shallow', 'info/exclude', 'info/attributes', 'info/sparse-checkout']) {
-    const from = join(repository.commonDir, name);
-    if ((await kindOf(from)) === 'file') await copyFile(from, join(shadowDir, name));
-  }
-  const hooks = join(repository.commonDir, 'hooks');
-  if ((await kindOf(hooks)) === 'directory') {
-    await cp(hooks, join(shadowDir, 'hooks'), {
-      recursive: true,
-      dereference: false,
-      filter: async (from) => (await kindOf(from)) !== 'other',
-    });
-  }
-}
-
-async function kindOf(path: string): Promise<'file' | 'directory' | 'other'> {
-  const found = await lstat(path).catch(() => null);
-  if (found?.isFile()) return 'file';
-  return found?.isDirectory() ? 'directory' : 'other';
-}
-
-/**
- * Every index entry is compared with its file once more: owner and change time of the files are others after they were given away.
- * On the host, but before any agent has written here.
- */
-async function refreshIndex(input: ShadowInput, gitDir: string, objects: string): Promise<void> {
-  const place = {
-    gitDir,
-    workTree: input.worktree.path,
-    index: join(gitDir, 'index'),
-    // base-objects is empty on the host: the alternate is only there inside.
-    env: lendObjects(objects),
-  };
-  try {
-    await git(['update-index', '-q', '--refresh'], place);
-  } catch (error) {
-    // 1: some entry differs, e.g. by a filter; the first status then says the same.
-    if (!(error instanceof GitError && error.exitCode === 1)) throw error;
-  }
-}
-
-async function mountsOf(input: ShadowInput, objects: string): Promise<Mount[]> {
-  const { repository, worktree, shadowDir } = input;
-  const { commonDir, mainWorktree } = repository;
-  const mounts: Mount[] = [
-    ...(mainWorktree === null ? [] : [{ kind: 'tmpfs' as const, dst: mainWorktree }]),
-    { kind: 'rw', src: shadowDir, dst: commonDir },
-    { kind: 'ro', src: objects, dst: join(commonDir, 'base-objects') },
-    { kind: 'rw', src: worktree.path, dst: worktree.path },
-    // `rm .git` and `mv .git` are then EBUSY, and it always leads to the shadow.
-    { kind: 'ro', src: join(worktree.path, '.git'), dst: join(worktree.path, '.git') },
-  ];
-  for (const path of await alternates(objects)) mounts.push({ kind: 'ro', src: path, dst: path });
-  return mounts;
-}
-
-/** Object directories that the user's own borrows from, and theirs in turn. */
-async function alternates(objects: string, seen = new Set<string>()): Promise<string[]> {
-  const text = await readFile(join(objects, 'info', 'alternates'), 'utf8').catch(() => '');
-  for (const line of text.split('\n').filter((each) => each && !each.startsWith('#'))) {
-    const path = isAbsolute(line) ? line : resolve(objects, line);
-    if (seen.has(path) || (await kindOf(path)) !== 'directory') continue;
-    seen.add(path);
-    await alternates(path, seen);
-  }
-  return [...seen];
-}
-
-/** Removes a shadow directory. */
+/** Deletes an attempt's shadow directory. Safe to repeat. */
 export async function removeShadow(shadowDir: string): Promise<void> {
-  await rm(shadowDir, { recursive: true, force: true });
+  await removeTree(unfinished(shadowDir));
+  await removeTree(shadowDir);
+}
+
+/** Built beside its place and moved there last: what lies at its place is complete. */
+async function build(repo: Repository, options: ShadowOptions): Promise<void> {
+  const { worktree, identity } = options;
+  const dir = unfinished(options.shadowDir);
+  await removeTree(dir);
+  await mkdir(dir, { mode: 0o700 });
+  await writeSkeleton(repo, dir, options);
+  await writeConfig(repo, dir, worktree);
+  await copyUserFiles(repo, dir, worktree);
+  // Before the index: a change of owner changes the times that the index remembers.
+  await giveTree(worktree.path, identity);
+  await writeShadowIndex(repo, { ...options, index: join(dir, 'worktrees', worktree.id, 'index') });
+  await giveTree(dir, identity);
+  await rename(dir, options.shadowDir);
+}
+
+async function writeSkeleton(repo: Repository, dir: string, { worktree, branch, base }: ShadowOptions): Promise<void> {
+  const own = join(dir, 'worktrees', worktree.id);
+  for (const part of ['objects/info', 'objects/pack', 'base-objects', 'refs/heads', 'refs/tags', 'info', 'hooks']) {
+    await mkdir(join(dir, part), { recursive: true });
+  }
+  await mkdir(own, { recursive: true });
+  await writeFile(join(dir, 'HEAD'), `${base}\n`);
+  await writeFile(join(dir, 'objects/info/alternates'), '../base-objects\n');
+  await writeFile(join(own, 'HEAD'), `ref: refs/heads/${branch}\n`);
+  await writeFile(join(own, 'commondir'), '../..\n');
+  await writeFile(join(own, 'gitdir'), `${join(worktree.path, '.git')}\n`);
+  await writeShadowRefs(repo, dir, { ref: `refs/heads/${branch}`, base });
+}
+
+async function writeConfig(repo: Repository, dir: string, worktree: Worktree): Promise<void> {
+  const lines = await readConfig(repo, join(repo.commonDir, 'config'));
+  const filtered = filterConfig(lines).filter(
+    ({ key, value }) => !(key === 'core.hookspath' && isAbsolute(value ?? '')),
+  );
+  await writeFile(join(dir, 'config'), formatConfig(filtered), 'latin1');
+  await copyHooks(repo, dir, lines);
+  const perWorktree = join(adminDir(repo, worktree.id), 'config.worktree');
+  if (!(await exists(perWorktree))) return;
+  const own = formatConfig(filterConfig(await readConfig(repo, perWorktree)));
+  await writeFile(join(dir, 'worktrees', worktree.id, 'config.worktree'), own, 'latin1');
+}
+
+async function readConfig(repo: Repository, file: string): Promise<ConfigLine[]> {
+  const { stdout } = await git(repositoryPlace(repo), ['config', '--file', file, '--no-includes', '--list', '-z']);
+  return parseConfig(stdout);
+}
+
+/** Hooks run inside the sandbox, for the agent's own commits. A directory elsewhere is copied to the usual place. */
+async function copyHooks(repo: Repository, dir: string, lines: readonly ConfigLine[]): Promise<void> {
+  const configured = lines.findLast(({ key }) => key === 'core.hookspath')?.value;
+  const elsewhere = configured && isAbsolute(configured) ? Buffer.from(configured, 'latin1').toString('utf8') : null;
+  await copyTree(elsewhere ?? join(repo.commonDir, 'hooks'), join(dir, 'hooks'), (name) => !name.endsWith('.sample'));
+}
+
+async function copyUserFiles(repo: Repository, dir: string, worktree: Worktree): Promise<void> {
+  for (const file of ['shallow', 'info/exclude', 'info/attributes']) {
+    await copyRegular(join(repo.commonDir, file), join(dir, file));
+  }
+  const sparse = join(adminDir(repo, worktree.id), 'info/sparse-checkout');
+  if (!(await exists(sparse))) return;
+  await mkdir(join(dir, 'worktrees', worktree.id, 'info'), { recursive: true });
+  await writeFile(join(dir, 'worktrees', worktree.id, 'info/sparse-checkout'), await readFile(sparse));
+}
+
+async function requireBranchName(repo: Repository, branch: string): Promise<void> {
+  const args = ['check-ref-format', `refs/heads/${branch}`];
+  const { code } = await git(repositoryPlace(repo), args, { okCodes: [0, 1] });
+  if (code !== 0) throw new DroverError('bad_name', `${JSON.stringify(branch)} cannot be the name of a branch`);
+}
+
+function unfinished(shadowDir: string): string {
+  return `${shadowDir}.new`;
 }

@@ -1,186 +1,125 @@
-import { spawn } from 'node:child_process';
-import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
-import type { SandboxProcess } from '../sandbox/types.ts';
-import { DroverError } from '../shared/errors.ts';
-import { GitError, git, gitCommand, lendObjects } from './git.ts';
-import { type InsideExec, insideGit, runInside } from './inside.ts';
-import { type Repository, repositoryGit, serialised } from './repository.ts';
-import { refOid } from './results.ts';
+import { git, gitLine } from './git.ts';
+import { GitError } from './git-error.ts';
+import { gitInside, type Inside } from './inside.ts';
+import { type Inspection, inspect } from './inspect.ts';
+import { withRepositoryLock } from './locks.ts';
+import { isOid, zeroOid } from './oid.ts';
+import { printable } from './printable.ts';
+import { openQuarantine, type Quarantine } from './quarantine.ts';
+import { receivePack } from './receive-pack.ts';
+import { type Repository, repositoryPlace } from './repository.ts';
+import { readRef, requireOid } from './revisions.ts';
+import { TakeOverError } from './take-over-error.ts';
 
-export interface TakeOverInput {
+export interface TakeOverOptions {
+  /** Commit the attempt began from. */
   base: string;
-  /** Where the commits go: `refs/drover/attempts/...`. */
+  /** `refs/drover/attempts/...`: see `attemptRef`. */
   ref: string;
-  /** The pack may have at most so many bytes. */
+  /** The ref's value by the engine's books; absent: it must not exist. */
+  oldOid?: string | null;
+  /** The most bytes of pack that are accepted. */
+  maxBytes: number;
+  /** For all of it. Default ten minutes. */
+  timeoutMs?: number;
+  /** For the ref's log. */
+  message?: string;
+}
+
+export interface TakeOver extends Inspection {
+  head: string;
+  /** False: HEAD is where the attempt began, and nothing was written. */
+  changed: boolean;
+}
+
+/**
+ * Brings the commits of a sandbox's HEAD into the user's repository, and sets `ref` to it.
+ *
+ * Of the sandbox nothing is read but an id and a stream. The stream goes through `index-pack --strict` into a quarantine,
+ * which hashes every object anew; then HEAD's history must be complete; only then are the packs moved and the ref is set.
+ * Rejects with {@link TakeOverError}; the repository is then as it was. Can be repeated, also while the agent runs.
+ */
+export async function takeOver(repo: Repository, inside: Inside, options: TakeOverOptions): Promise<TakeOver> {
+  const { base, ref, oldOid = null } = options;
+  requireOid(repo, base);
+  if (!ref.startsWith('refs/drover/attempts/')) throw new RangeError(`${ref} is no ref of an attempt`);
+  const deadline = Date.now() + (options.timeoutMs ?? 600_000);
+  const head = await headInside(repo, inside, remaining(deadline));
+  if (head === base && oldOid === null) return { head, changed: false, ...(await inspect(repo, base, head)) };
+  if (head !== base) await bringObjects(repo, inside, { head, base, deadline, maxBytes: options.maxBytes });
+  await setAttemptRef(repo, { ref, head, oldOid, message: options.message ?? 'drover: take-over' });
+  return { head, changed: head !== base, ...(await inspect(repo, base, head)) };
+}
+
+async function headInside(repo: Repository, inside: Inside, timeoutMs: number): Promise<string> {
+  const args = ['rev-parse', '--verify', 'HEAD^{commit}'];
+  const text = await gitInside(inside, args, { maxBytes: 4096, timeoutMs }).catch((error) => {
+    throw new TakeOverError('bad_head', error.message, error);
+  });
+  const head = text.replace(/\n$/, '');
+  if (isOid(head, repo.objectFormat) && head !== zeroOid(repo.objectFormat)) return head;
+  throw new TakeOverError('bad_head', `the sandbox gave ${JSON.stringify(printable(text.slice(0, 80)))} as HEAD`);
+}
+
+interface Wanted {
+  head: string;
+  base: string;
+  deadline: number;
   maxBytes: number;
 }
 
-export interface TakenOver {
-  head: string;
-  /** Commits that the base does not have. */
-  commits: number;
-  /** Paths of new submodule links, which a user should know of before he enters them. */
-  gitlinks: string[];
-}
-
-const QUARANTINE = 'tmp_objdir-drover-';
-/** A quarantine of a dead engine is collected when it is this old. */
-const STALE_MS = 24 * 3600_000;
-
-/**
- * Brings the sandbox's commits into the user's repository: a pack made inside goes as a stream into `index-pack --strict` in a quarantine,
- * which hashes every object anew; what is connected is moved in, and only then the ref is set. The host reads nothing else that the
- * agent could write. Throws `takeover_failed`; the repository is then as it was.
- */
-export async function takeOver(repository: Repository, exec: InsideExec, input: TakeOverInput): Promise<TakenOver> {
-  const head = await insideHead(repository, exec);
-  if (head !== input.base && !(await hasCommit(repository, head))) await bringPack(repository, exec, head, input);
-  await serialised(repository, () => setAttemptRef(repository, input.ref, head));
-  return {
-    head,
-    commits: await countCommits(repository, input.base, head),
-    gitlinks: await newGitlinks(repository, input.base, head),
-  };
-}
-
-/** How many commits `head` has that `base` has not. */
-export async function countCommits(repository: Repository, base: string, head: string): Promise<number> {
-  return Number(await repositoryGit(repository, ['rev-list', '--count', head, `^${base}`]));
-}
-
-/** An attempt of the same name in an earlier life of the state directory: what it did stays reachable. */
-async function setAttemptRef(repository: Repository, ref: string, head: string): Promise<void> {
-  const old = await refOid(repository, ref);
-  if (old === head) return;
-  if (old !== null) await repositoryGit(repository, ['update-ref', `refs/drover/snapshots/replaced/${old}`, old]);
-  await repositoryGit(repository, ['update-ref', ref, head]);
-}
-
-async function insideHead(repository: Repository, exec: InsideExec): Promise<string> {
-  const answer = await runInside(exec, ['rev-parse', '--verify', 'HEAD^{commit}']);
-  const head = answer.stdout.toString('latin1').trim();
-  if (answer.code === 0 && new RegExp(`^[0-9a-f]{${repository.oidLength}}$`).test(head)) return head;
-  throw failed(`its HEAD is no commit: ${answer.stderr.trim().slice(0, 200) || head.slice(0, 80)}`);
-}
-
-async function hasCommit(repository: Repository, oid: string): Promise<boolean> {
-  return repositoryGit(repository, ['rev-list', '--quiet', '--max-count=1', oid, '--not', '--all']).then(
-    () => repositoryGit(repository, ['cat-file', '-e', `${oid}^{commit}`]).then(() => true),
-    () => false,
-  );
-}
-
-async function bringPack(repository: Repository, exec: InsideExec, head: string, input: TakeOverInput): Promise<void> {
-  const objects = join(repository.commonDir, 'objects');
-  const quarantine = await mkdtemp(join(objects, QUARANTINE));
-  const place = {
-    gitDir: repository.commonDir,
-    env: { GIT_OBJECT_DIRECTORY: quarantine, ...lendObjects(objects) },
-  };
+async function bringObjects(repo: Repository, inside: Inside, wanted: Wanted): Promise<void> {
+  const quarantine = await openQuarantine(repo);
   try {
-    await receivePack(repository, exec, head, input, place);
-    await checkConnected(head, place);
-    await movePack(quarantine, objects);
+    await receivePack(repo, inside, quarantine, {
+      revisions: await revisions(repo, wanted),
+      maxBytes: wanted.maxBytes,
+      timeoutMs: remaining(wanted.deadline),
+    });
+    await requireConnected(repo, quarantine, wanted);
+    await quarantine.migrate();
   } finally {
-    await rm(quarantine, { recursive: true, force: true });
+    await quarantine.remove();
   }
 }
 
-async function receivePack(
-  repository: Repository,
-  exec: InsideExec,
-  head: string,
-  input: TakeOverInput,
-  place: { gitDir: string; env: Record<string, string> },
-): Promise<void> {
-  const known = await repositoryGit(repository, ['for-each-ref', '--format=^%(objectname)']);
-  const inside = await exec(insideGit(['pack-objects', '--revs', '--thin', '--stdout', '--delta-base-offset', '-q']));
-  const { argv, env } = gitCommand(
-    ['index-pack', '--stdin', '--fix-thin', '--strict', `--max-input-size=${input.maxBytes}`],
-    place,
-  );
-  const host = spawn('git', argv, { env, cwd: '/', stdio: ['pipe', 'ignore', 'pipe'] });
-  const hostEnd = new Promise<number | null>((resolve, reject) => {
-    host.once('error', reject);
-    host.once('close', resolve);
-  });
-  const said = Promise.all([tail(inside.stderr), tail(host.stderr)]);
-  inside.stdin.on('error', () => undefined);
-  // Refs of the repository that the sandbox does not know are no error there: they are only left out.
-  inside.stdin.end([head, ...(await knownInside(exec, known)), ''].join('\n'));
-  await pipeline(inside.stdout, host.stdin).catch(() => endInside(inside));
-  const code = await hostEnd;
-  const result = await inside.result.catch(() => ({ code: null, signal: null }));
-  const [insideSaid, hostSaid] = await said;
-  if (result.code !== 0)
-    throw failed(`pack-objects in the sandbox ended with ${result.code ?? result.signal}: ${insideSaid}`);
-  if (code !== 0) throw failed(`the pack was refused: ${hostSaid}`);
+/** What is wanted, and what the repository has already. All of it lies in the sandbox's alternate as well. */
+async function revisions(repo: Repository, { head, base }: Wanted): Promise<string> {
+  const places = ['refs/heads', 'refs/remotes', 'refs/tags'];
+  const args = ['for-each-ref', '--format=%(objectname)', '--count=20000', ...places];
+  const known = (await gitLine(repositoryPlace(repo), args)).split('\n').filter(Boolean);
+  return `${[head, ...new Set([base, ...known])].map((oid, n) => (n === 0 ? oid : `^${oid}`)).join('\n')}\n`;
 }
 
-/** `pack-objects` dies of an id it does not have; those that came after the sandbox began are unknown to it. */
-async function knownInside(exec: InsideExec, known: string): Promise<string[]> {
-  const lines = known.split('\n').filter(Boolean);
-  const answer = await runInside(
-    exec,
-    ['cat-file', '--batch-check=%(objectname)'],
-    lines.map((line) => `${line.slice(1)}\n`).join(''),
-  );
-  const found = new Set(answer.stdout.toString('latin1').split('\n'));
-  return lines.filter((line) => found.has(line.slice(1)));
-}
-
-function endInside(inside: SandboxProcess): void {
-  inside.stdin.destroy();
-  inside.stdout.resume();
-}
-
-async function checkConnected(head: string, place: { gitDir: string; env: Record<string, string> }): Promise<void> {
+/** Every object that HEAD reaches must be here or have come. A repository's replace refs must not paint over a gap. */
+async function requireConnected(repo: Repository, quarantine: Quarantine, { head, deadline }: Wanted): Promise<void> {
+  const missing = repo.partial ? ['--missing=allow-promisor'] : [];
+  const options = { env: { GIT_NO_REPLACE_OBJECTS: '1' }, timeoutMs: remaining(deadline) };
   try {
-    await git(['rev-list', '--objects', '--quiet', head, '--not', '--all'], place);
-    await git(['cat-file', '-e', `${head}^{commit}`], place);
+    const type = await gitLine(quarantine.place, ['cat-file', '-t', head], options);
+    if (type !== 'commit') throw new TakeOverError('not_connected', `HEAD is a ${printable(type)}`);
+    await git(quarantine.place, ['rev-list', '--objects', '--quiet', ...missing, head, '--not', '--all'], options);
   } catch (error) {
-    throw failed(
-      `the pack is not complete: ${error instanceof GitError ? error.stderr.trim().slice(0, 200) : String(error)}`,
-    );
+    if (!(error instanceof GitError)) throw error;
+    throw new TakeOverError(error.timedOut ? 'timeout' : 'not_connected', error.message, error);
   }
 }
 
-/** The index last: git sees a pack by its index, and then the pack must be there. */
-async function movePack(quarantine: string, objects: string): Promise<void> {
-  const names = await readdir(join(quarantine, 'pack')).catch(() => [] as string[]);
-  const order = [...names.filter((name) => !name.endsWith('.idx')), ...names.filter((name) => name.endsWith('.idx'))];
-  for (const name of order) {
-    if (/^pack-[0-9a-f]+\.(pack|rev|idx)$/.test(name))
-      await rename(join(quarantine, 'pack', name), join(objects, 'pack', name));
-  }
+async function setAttemptRef(
+  repo: Repository,
+  { ref, head, oldOid, message }: { ref: string; head: string; oldOid: string | null; message: string },
+): Promise<void> {
+  await withRepositoryLock(repo, async () => {
+    const current = await readRef(repo, ref);
+    if (current === head) return; // repeated after a crash
+    if (current !== oldOid) throw new TakeOverError('ref_moved', `${ref} is at ${current ?? 'nothing'}`);
+    const args = ['update-ref', '-m', message, ref, head, oldOid ?? zeroOid(repo.objectFormat)];
+    await git(repositoryPlace(repo), args).catch((error) => {
+      throw new TakeOverError('ref_moved', error.message, error);
+    });
+  });
 }
 
-async function newGitlinks(repository: Repository, base: string, head: string): Promise<string[]> {
-  const changes = await repositoryGit(repository, ['diff-tree', '-r', '-z', '--raw', '--no-renames', base, head]);
-  const fields = changes.split('\0');
-  const paths: string[] = [];
-  for (let i = 0; i + 1 < fields.length; i += 2) if (/^:\d{6} 160000 /.test(fields[i]!)) paths.push(fields[i + 1]!);
-  return paths;
-}
-
-/** Removes quarantines that an engine which died left behind. */
-export async function cleanQuarantines(repository: Repository, nowMs: number): Promise<void> {
-  const objects = join(repository.commonDir, 'objects');
-  for (const name of await readdir(objects)) {
-    if (!name.startsWith(QUARANTINE)) continue;
-    const { mtimeMs } = await stat(join(objects, name));
-    if (nowMs - mtimeMs > STALE_MS) await rm(join(objects, name), { recursive: true, force: true });
-  }
-}
-
-async function tail(stream: AsyncIterable<Buffer>): Promise<string> {
-  let text = '';
-  for await (const chunk of stream) text = (text + chunk.toString('utf8')).slice(-500);
-  return text.trim();
-}
-
-function failed(message: string): DroverError {
-  return new DroverError('takeover_failed', message, '');
+function remaining(deadline: number): number {
+  return Math.max(1, deadline - Date.now());
 }
