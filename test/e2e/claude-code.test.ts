@@ -1,4 +1,5 @@
-import { dirname } from 'node:path';
+import { copyFileSync, linkSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type FakeLlm, startFakeLlm } from '../support/fake-llm/index.ts';
 import { differences, fingerprint } from '../support/fingerprint.ts';
@@ -30,9 +31,21 @@ const script = {
 beforeAll(async () => {
   const claude = await installRealClaude();
   model = await startFakeLlm({ script });
-  const env = { PATH: `${dirname(claude)}:${process.env.PATH}`, ...scriptedClaudeEnv(model.url) };
-  world = await createWorld({ env });
+  world = await createWorld({ env: scriptedClaudeEnv(model.url) });
+  world.env.PATH = `${placeOnPath(claude)}:${world.env.PATH}`;
 }, INSTALL_TIMEOUT_MS);
+
+/** In the world's own directory: the checkout may lie below /tmp, of which a sandbox has one of its own. */
+function placeOnPath(program: string): string {
+  const directory = join(world.root, 'bin');
+  mkdirSync(directory);
+  try {
+    linkSync(program, join(directory, 'claude'));
+  } catch {
+    copyFileSync(program, join(directory, 'claude'));
+  }
+  return directory;
+}
 
 afterAll(async () => {
   await world?.dispose();
@@ -50,7 +63,7 @@ test('Claude Code edits, commits and ends ok inside its sandbox', async () => {
     { repository },
   );
 
-  expect(await world.outcomes('claude'), result.stderr).toEqual({ greet: 'ok', look: 'no_changes' });
+  expect(await world.outcomes('claude'), result.stdout).toEqual({ greet: 'ok', look: 'no_changes' });
   const greet = await world.task('claude/greet');
   expect(await repository.git('log', '-1', '--format=%s', greet.branch!)).toBe('Add a greeting');
   expect(greet.usage.outputTokens).toBeGreaterThan(0);

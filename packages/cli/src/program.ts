@@ -101,7 +101,7 @@ export async function buildProgram(wanted: Wanted, out: Output, handle: Handler)
     .addHelpText('after', `\n${exitCodesHelp()}`)
     .addHelpText(
       'after',
-      '\nEvery command takes --json. A task is named PLAN/TASK, or TASK alone where that is unique; PLAN/ is all of a plan.',
+      '\nEvery command but attach takes --json. A task is named PLAN/TASK, or TASK alone where that is unique; PLAN/ is all of a plan.',
     );
   for (const entry of COMMANDS) {
     const parent = parentOf(program, entry, out);

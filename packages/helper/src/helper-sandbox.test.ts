@@ -58,7 +58,9 @@ describe.skipIf(!canRunHelper)('a sandbox', { timeout: 60_000 * slow }, () => {
   });
 
   test('an agent cannot change the limits of its init, which would be deaf then', async () => {
-    const output = await run('prlimit --pid 1 --nofile=3:3; echo init $?; prlimit --pid $$ --nofile=64:64; echo own $?');
+    const output = await run(
+      'prlimit --pid 1 --nofile=3:3; echo init $?; prlimit --pid $$ --nofile=64:64; echo own $?',
+    );
     expect(output).toContain('init 1\n');
     expect(output).toContain('own 0\n');
     expect(await run('echo heard')).toBe('heard\n');

@@ -84,16 +84,14 @@ export interface ToolchainView {
 export async function toolchainView(env: Env, userHome: string, executable?: string): Promise<ToolchainView> {
   const onPath = (env.PATH ?? '').split(':').filter(isAbsolute);
   const known = TOOLCHAINS.map(({ path }) => join(userHome, path));
-  const wanted = [
-    ...known,
-    ...onPath,
-    ...(executable ? await executableDirectories(executable) : []),
-    ...PATH_VARIABLES.flatMap((name) => env[name] ?? []),
-  ];
+  const program = executable ? await executableDirectories(executable) : [];
+  const wanted = [...known, ...onPath, ...program, ...PATH_VARIABLES.flatMap((name) => env[name] ?? [])];
   const paths: string[] = [];
   for (const path of wanted.map((one) => resolve(one))) {
     if (await mayBind(path, userHome)) paths.push(path);
   }
+  // A sandbox has a /tmp of its own: a program that is installed below the host's must be brought along.
+  for (const path of program) if (isBelowTmp(path) && !isWithin(path, userHome)) paths.push(path);
   const mounts: Mount[] = [];
   for (const path of outermost(paths)) mounts.push({ kind: 'ro', src: await realpath(path), dst: path });
   return { mounts, env: toolVariables(env, userHome, paths) };
@@ -118,6 +116,10 @@ export async function executableDirectories(executable: string): Promise<string[
 function packageRoot(file: string): string {
   const at = file.indexOf(`${sep}node_modules${sep}`);
   return at < 0 ? dirname(file) : file.slice(0, at + `${sep}node_modules`.length);
+}
+
+function isBelowTmp(path: string): boolean {
+  return ['/tmp', '/var/tmp'].some((dir) => path !== dir && isWithin(path, dir));
 }
 
 async function mayBind(path: string, home: string): Promise<boolean> {

@@ -183,7 +183,7 @@ export class AttemptDriver {
       session_id: watched.report.sessionId ?? null,
       usage_json: JSON.stringify(watched.report.usage),
       summary: watched.report.summary ?? null,
-      cpu_us: stats?.cpuUs ?? (watched.exit ? watched.exit.utimeUs + watched.exit.stimeUs : null),
+      cpu_us: cpuTime(stats?.cpuUs, watched.exit),
       memory_peak: stats?.memoryPeakBytes ?? (watched.exit ? watched.exit.maxrssKb * 1024 : null),
       oom_kills: Math.max(stats?.oomKills ?? 0, watched.exit?.oomKills ?? 0),
       pids_max_hits: stats?.pidsMaxHits ?? 0,
@@ -338,4 +338,10 @@ export class AttemptDriver {
 
 function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Without a cgroup the figures are a sum over living processes; the exit record then knows more. */
+function cpuTime(sampled: number | undefined, exit: ExitRecord | null): number | null {
+  if (!exit) return sampled ?? null;
+  return Math.max(sampled ?? 0, exit.utimeUs + exit.stimeUs);
 }

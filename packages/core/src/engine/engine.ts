@@ -104,15 +104,18 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
     events,
     sampler,
     providers,
-    submissions: new Submissions({ store, clock, events, fleet, providers, settings }),
+    submissions: new Submissions({ store, clock, events, fleet, providers, settings, userHome }),
     repositoryOf,
     exitSoon: () => setTimeout(stop, 50),
   });
   const server = await serveEngine({
     socketPath: join(stateDir, 'engine.sock'),
     service,
-    onError: (error, call) =>
-      log.error({ call, error: error instanceof Error ? error.stack : String(error) }, 'a call failed'),
+    onError: (error, call) => {
+      // A refusal is the caller's business, and no fault of the engine.
+      if (error instanceof DroverError) return;
+      log.error({ call, error: error instanceof Error ? error.stack : String(error) }, 'a call failed');
+    },
   });
   log.info({ pid: process.pid, version: DROVER_VERSION, stateDir }, 'engine started');
 

@@ -1,4 +1,4 @@
-import { AGENTS, COMMON_ENVIRONMENT, keepVariables } from '../agents/index.ts';
+import { AGENTS, COMMON_ENVIRONMENT, findAgent, keepVariables } from '../agents/index.ts';
 import type * as c from '../api/contract.ts';
 import { type Config, type LoadedConfig, loadConfig } from '../config/index.ts';
 import { type MachineFacts, readPlan, resolveTask, taskFingerprint } from '../plan/index.ts';
@@ -26,6 +26,7 @@ export interface SubmissionParts {
   fleet: Fleet;
   providers: Providers;
   settings: EngineSettings;
+  userHome: string;
 }
 
 /** What a submission stands on: the repository, its configuration, the machine. */
@@ -107,6 +108,7 @@ export class Submissions {
     const { store, providers } = this.#parts;
     const chosen = await providers.choose(plan.level);
     refuseUnsupported(plan.tasks, providers.get(chosen.level).unsupported);
+    await refuseMissingAgents(plan.tasks, input.env, this.#parts.userHome);
     const queue = store.openTaskCount() + plan.tasks.length;
     if (queue > plan.maxQueueSize) {
       throw new DroverError(
@@ -255,6 +257,24 @@ function isDone(task: TaskWithPlan | undefined, fingerprint: string): boolean {
     outcomeRule(task.outcome).success &&
     task.fingerprint === fingerprint
   );
+}
+
+/** An agent that is not installed is refused before anything starts, and not task after task. */
+async function refuseMissingAgents(
+  tasks: readonly TaskDefinition[],
+  env: Readonly<Record<string, string>>,
+  userHome: string,
+): Promise<void> {
+  for (const name of new Set(tasks.map((task) => task.agent))) {
+    const agent = findAgent(name);
+    if ((await agent.detect(env, userHome)) !== null) continue;
+    const first = tasks.find((task) => task.agent === name)!;
+    throw new DroverError(
+      'agent_missing',
+      `task ${first.id} is for ${agent.title}, which is not installed: it is neither on your PATH nor under your home`,
+      'Install it, or give the task a `command:`.',
+    );
+  }
 }
 
 /** A limit that somebody asked for is enforced or refused; a shipped default that cannot be had here is left out. */
