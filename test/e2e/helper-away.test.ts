@@ -30,3 +30,17 @@ test.runIf(isRoot)('an engine that starts before its helper takes up its agents 
   await world().until('both/one', (t) => t.state === 'ended');
   expect(await world().outcomes('both')).toEqual({ one: 'ok' });
 });
+
+test.runIf(isRoot)('a stop while an agent waits to be taken up is not forgotten', async () => {
+  const repository = await world().repository();
+  const running = world().run(plan('unseen', [task('one', 'sleep 100')]), { repository });
+  await world().until('unseen/one', (t) => t.attemptState === 'running');
+  await world().helper!.kill();
+  await world().killEngine();
+  await world().until('unseen/one', (t) => t.attemptState === 'running');
+  await world().drover(repository.path, ['stop', 'unseen/']);
+  await world().helper!.start();
+  await running;
+  await world().until('unseen/one', (t) => t.state === 'ended');
+  expect(await world().outcomes('unseen')).toEqual({ one: 'cancelled' });
+});

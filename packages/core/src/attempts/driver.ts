@@ -85,6 +85,9 @@ export class AttemptDriver {
       if (failed) return this.#finish(failed, null);
     }
     const sandbox = await this.#enter();
+    // A stop that found no sandbox yet, or whose engine was lost before it was told on.
+    const { state, stop_cause } = this.#row();
+    if (state === 'running' && stop_cause === 'cancelled') await sandbox.stop('agent', this.attempt.definition.graceMs);
     const exit = this.#row().outcome === null ? await this.#watch(sandbox) : null;
     this.#check();
     if (this.#row().outcome !== null) return this.#cleanUp();
