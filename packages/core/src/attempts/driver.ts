@@ -60,7 +60,11 @@ export class AttemptDriver {
     try {
       await this.#run();
     } catch (error) {
-      if (!(error instanceof Detached)) throw error;
+      if (error instanceof Detached) return;
+      // Whatever it was: what the attempt has made is not left behind.
+      const row = this.#row();
+      if (row.outcome === null) await this.#finish(this.#failure(error), null);
+      else if (row.state !== 'ended') await this.#cleanUp();
     }
   }
 
@@ -252,7 +256,7 @@ export class AttemptDriver {
 
   #failure(error: unknown): Verdict {
     const code = error instanceof DroverError ? error.code : '';
-    this.#services.log('warn', 'an attempt could not be started', {
+    this.#services.log('warn', 'an attempt failed', {
       attempt: this.attempt.id,
       code,
       error: errorText(error),
