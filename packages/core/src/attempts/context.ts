@@ -16,6 +16,8 @@ export interface AttemptServices {
   /** The user's real home: read by adapters, never mounted as a whole. */
   userHome: string;
   providerOf(level: Attempt['level']): SandboxProvider;
+  /** Resolves when a level can be had; false when `signal` came first. */
+  levelAvailable(level: Attempt['level'], signal: AbortSignal): Promise<boolean>;
   adapterOf(name: string): AgentAdapter;
   repositoryOf(key: string): Promise<Repository>;
   emit(

@@ -78,11 +78,16 @@ export class AttemptDriver {
   }
 
   async #run(): Promise<void> {
+    // An engine that starts while the helper is away: the agent works on, and its attempt waits to be taken up.
+    if (!(await this.#services.levelAvailable(this.#row().level, this.#abort.signal))) throw new Detached();
     if (this.#row().state === 'preparing') {
       const failed = await this.#prepareAndStart();
       if (failed) return this.#finish(failed, null);
     }
     const sandbox = await this.#enter();
+    // A stop that found no sandbox yet, or whose engine was lost before it was told on.
+    const { state, stop_cause } = this.#row();
+    if (state === 'running' && stop_cause === 'cancelled') await sandbox.stop('agent', this.attempt.definition.graceMs);
     const exit = this.#row().outcome === null ? await this.#watch(sandbox) : null;
     this.#check();
     if (this.#row().outcome !== null) return this.#cleanUp();
@@ -177,7 +182,8 @@ export class AttemptDriver {
     this.#check();
     this.#report = watched.report;
     // The counters are read again after the exit: SIGKILL can be seen before the event that explains it.
-    const stats = (await sandbox.stats()) ?? watched.stats;
+    // Figures are not worth an agent's work: without a helper there are only those seen before.
+    const stats = (await sandbox.stats().catch(() => null)) ?? watched.stats;
     store.updateAttempt(id, {
       state: 'settling',
       session_id: watched.report.sessionId ?? null,

@@ -10,9 +10,10 @@ import type { AttemptServices } from '../attempts/context.ts';
 import { BasicProvider } from '../sandbox/basic-provider.ts';
 import { EnhancedProvider } from '../sandbox/enhanced-provider.ts';
 import { Sampler } from '../sandbox/sampler.ts';
+import { removeStrays } from '../sandbox/strays.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import { DroverError } from '../shared/errors.ts';
-import { Store } from '../store/index.ts';
+import { type Attempt, Store } from '../store/index.ts';
 import type { Level } from '../tasks/definition.ts';
 import { cleanQuarantines, openRepository, type Repository } from '../worktrees/index.ts';
 import { AccountKeeper } from './accounts.ts';
@@ -55,7 +56,7 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
   const settings = new EngineSettings(env);
   await settings.reload().catch((error) => log.warn({ error: String(error) }, 'the configuration cannot be read'));
   const events = new EventLog(store, clock);
-  const providers = new Providers(factories(env, stateDir));
+  const providers = new Providers(factories(env, stateDir, store, log));
   const repositoryOf = repositories(store);
   const onError = (error: unknown) => log.warn({ error: String(error) }, 'sampling failed');
   const sampler = new Sampler(
@@ -71,6 +72,7 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
     stateDir,
     userHome,
     providerOf: (level) => providers.get(level),
+    levelAvailable: (level, signal) => providers.available(level, signal),
     adapterOf: findAgent,
     repositoryOf,
     emit: (kind, attempt, text) =>
@@ -132,7 +134,12 @@ export async function startEngine(options: EngineOptions): Promise<RunningEngine
   return { stop, stopped };
 }
 
-function factories(env: EngineOptions['env'], stateDir: string): Map<Level, ProviderFactory> {
+function factories(
+  env: EngineOptions['env'],
+  stateDir: string,
+  store: Store,
+  log: Logger,
+): Map<Level, ProviderFactory> {
   const attempts = join(stateDir, 'attempts');
   return new Map<Level, ProviderFactory>([
     ['basic', async () => new BasicProvider(attempts)],
@@ -141,10 +148,20 @@ function factories(env: EngineOptions['env'], stateDir: string): Map<Level, Prov
       async () => {
         const socket = helperSocket(env);
         await ensureHelper(socket);
-        return EnhancedProvider.connect(socket, attempts);
+        const provider = await EnhancedProvider.connect(socket, attempts);
+        // Before anything of this engine's own is in it.
+        await removeStrays(provider, (id) => refInUse(store.attempt(id))).catch((error) =>
+          log.warn({ error: String(error) }, 'sandboxes of earlier engines could not be removed'),
+        );
+        return provider;
       },
     ],
   ]);
+}
+
+function refInUse(attempt: Attempt | undefined): string | null | undefined {
+  if (!attempt) return undefined;
+  return attempt.state === 'ended' ? null : attempt.sandbox_ref;
 }
 
 /** Half-received packs of an engine that died. A repository that is gone has none. */

@@ -1,6 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxProvider } from '../sandbox/types.ts';
 import { DroverError } from '../shared/errors.ts';
 import type { Level } from '../tasks/definition.ts';
+
+const AGAIN_MS = 500;
 
 /** Whether a level can be had now, and if not, why. */
 export interface LevelState {
@@ -19,6 +22,7 @@ export type ProviderFactory = () => Promise<SandboxProvider>;
 export class Providers {
   readonly #factories: ReadonlyMap<Level, ProviderFactory>;
   readonly #made = new Map<Level, SandboxProvider>();
+  readonly #making = new Map<Level, Promise<SandboxProvider>>();
 
   constructor(factories: ReadonlyMap<Level, ProviderFactory>) {
     this.#factories = factories;
@@ -48,6 +52,19 @@ export class Providers {
     if (!provider)
       throw new DroverError('level_unavailable', `level '${level}' is not available`, 'Run `drover doctor`.');
     return provider;
+  }
+
+  /** Resolves when a level can be had, however long that takes; false when `signal` came first. */
+  async available(level: Level, signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted) {
+      try {
+        await this.#make(level);
+        return true;
+      } catch {
+        await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
+    return false;
   }
 
   /** Makes those of `levels`, where they can be made. */
@@ -95,8 +112,15 @@ export class Providers {
     if (!factory) {
       throw new DroverError('level_unavailable', `this version has no level '${level}'`, 'Use `enhanced`.');
     }
-    const provider = await factory();
-    this.#made.set(level, provider);
-    return provider;
+    // Two of one level would each take the other's sandboxes for strays.
+    const making = this.#making.get(level) ?? factory();
+    this.#making.set(level, making);
+    try {
+      const provider = await making;
+      this.#made.set(level, provider);
+      return provider;
+    } finally {
+      this.#making.delete(level);
+    }
   }
 }

@@ -42,6 +42,11 @@ export class BasicProvider implements SandboxProvider {
     return this.#sandbox(ref);
   }
 
+  /** Nobody keeps a list: a sandbox of this level is its keeper, and is found by its directory. */
+  async all(): Promise<{ ref: string; attemptId: string }[]> {
+    return [];
+  }
+
   async stats(): Promise<Map<string, SandboxStats>> {
     const figures = new Map<string, SandboxStats>();
     for (const sandbox of this.#live.values()) {

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HelperClient, HelperError, type HelperStats } from '@drover/helper';
 import { DroverError } from '../shared/errors.ts';
+import { retry } from '../shared/retry.ts';
 import type { Level } from '../tasks/definition.ts';
 import type { LimitKey, Limits } from '../tasks/limits.ts';
 import { helperLimits, LIMIT_OF_HELPER_KEY } from './helper-limits.ts';
@@ -49,7 +50,7 @@ export class EnhancedProvider implements SandboxProvider {
   }
 
   async create(spec: CreateSpec): Promise<Sandbox> {
-    const helper = await this.#connection.get();
+    const helper = await this.#connection.patient(async (client) => client);
     try {
       const made = await helper.create({
         tag: spec.attemptId,
@@ -65,10 +66,15 @@ export class EnhancedProvider implements SandboxProvider {
   }
 
   async adopt(ref: string): Promise<Sandbox | null> {
-    const helper = await this.#connection.get();
-    const found = (await helper.list()).find((entry) => entry.sandbox === ref);
+    const listed = await this.#connection.patient((helper) => helper.list());
+    const found = listed.find((entry) => entry.sandbox === ref);
     if (!found) return null;
     return this.#sandbox(ref, found.tag, { uid: found.agentUid, gid: found.agentGid }, []);
+  }
+
+  async all(): Promise<{ ref: string; attemptId: string }[]> {
+    const listed = await this.#connection.patient((helper) => helper.list());
+    return listed.map(({ sandbox, tag }) => ({ ref: sandbox, attemptId: tag }));
   }
 
   async stats(): Promise<Map<string, SandboxStats>> {
@@ -109,7 +115,7 @@ class EnhancedSandbox extends KeptSandbox {
     const dir = roleDir(this.dir, role);
     await mkdir(dir, { recursive: true, mode: 0o700 });
     try {
-      const helper = await this.#connection.get();
+      const helper = await this.#connection.patient(async (client) => client);
       await helper.spawn({ sandbox: this.ref, dir, hostname: spec.hostname, mounts: spec.mounts, ...keeperSpec(spec) });
     } catch (error) {
       throw startError(error, spec.argv);
@@ -119,34 +125,33 @@ class EnhancedSandbox extends KeptSandbox {
   /** The kill is the kernel's: the whole group at once, whatever its processes do about signals. */
   override async stop(role: SandboxRole, graceMs: number): Promise<void> {
     await super.stop(role, graceMs);
-    if (graceMs === 0) await (await this.#connection.get()).kill(this.ref, 'agent');
+    if (graceMs === 0) await this.#connection.patient((helper) => helper.kill(this.ref, 'agent'));
   }
 
   async stats(): Promise<SandboxStats | null> {
-    const [stats] = await (await this.#connection.get()).stats(this.ref);
+    const [stats] = await this.#connection.patient((helper) => helper.stats(this.ref));
     return stats ? sandboxStats(stats) : null;
   }
 
   async freeze(): Promise<void> {
-    await (await this.#connection.get()).freeze(this.ref);
+    await this.#connection.patient((helper) => helper.freeze(this.ref));
     await this.clock('agent', false);
   }
 
   async thaw(): Promise<void> {
-    await (await this.#connection.get()).thaw(this.ref);
+    await this.#connection.patient((helper) => helper.thaw(this.ref));
     await this.clock('agent', true);
   }
 
   async update(limits: Limits): Promise<void> {
-    await (await this.#connection.get()).update(this.ref, helperLimits(limits));
+    await this.#connection.patient((helper) => helper.update(this.ref, helperLimits(limits)));
   }
 
   async destroy(): Promise<void> {
     await this.endAllRoles();
-    const helper = await this.#connection.get();
     try {
-      await helper.kill(this.ref, 'all');
-      await helper.remove(this.ref);
+      await this.#connection.patient((helper) => helper.kill(this.ref, 'all'));
+      await this.#connection.patient((helper) => helper.remove(this.ref));
     } catch (error) {
       if (!(error instanceof HelperError && error.code === 'no_such_sandbox')) throw error;
     }
@@ -166,6 +171,14 @@ class HelperConnection {
     const open = this.#client ?? this.#open();
     this.#client = open;
     return open;
+  }
+
+  /**
+   * A call that may be made twice. A helper that is away is waited for, about half a minute: whoever supervises it starts it
+   * again, and what its absence would break off here is an agent's work.
+   */
+  patient<T>(call: (helper: HelperClient) => Promise<T>): Promise<T> {
+    return retry(async () => call(await this.get()), { attempts: 45, baseMs: 50, maxMs: 1_000, retryIf: isAway });
   }
 
   async #open(): Promise<HelperClient> {
@@ -203,6 +216,11 @@ function sandboxStats(stats: HelperStats): SandboxStats {
     ...(stats.frozen === undefined ? {} : { frozen: stats.frozen }),
     ...(stats.populated === undefined ? {} : { populated: stats.populated }),
   };
+}
+
+function isAway(error: unknown): boolean {
+  const code = error instanceof DroverError || error instanceof HelperError ? error.code : '';
+  return code === 'helper_unreachable' || code === 'helper_lost';
 }
 
 function helperFailure(error: unknown): DroverError {

@@ -128,6 +128,8 @@ export interface SandboxProvider {
   create(spec: CreateSpec): Promise<Sandbox>;
   /** The sandbox of an earlier engine, or null when nothing of it is left. */
   adopt(ref: string): Promise<Sandbox | null>;
+  /** All there are of this user, also those of other engines. */
+  all(): Promise<{ ref: string; attemptId: string }[]>;
   /** Figures of all sandboxes of this engine by ref, in one call. */
   stats(): Promise<Map<string, SandboxStats>>;
   close(): Promise<void>;
