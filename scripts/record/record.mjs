@@ -13,7 +13,7 @@ const ROWS = 34;
 const MIN_GAP_MS = 400;
 
 const [file, from, until, program, ...args] = process.argv.slice(2);
-const require = createRequire(new URL('../../packages/core/package.json', import.meta.url));
+const require = createRequire(new URL('../../packages/cli/package.json', import.meta.url));
 const { spawn } = require('node-pty');
 
 const screen = new Screen(COLUMNS, ROWS);

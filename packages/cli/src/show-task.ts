@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { type AttemptView, LIMIT_RULES, type LimitKey, type TaskDetail } from '@drover/core/client';
 import { bytes, dateTime, duration, orDash } from './format.ts';
 import type { Output } from './output.ts';
@@ -47,6 +48,12 @@ function limitText(key: LimitKey, value: number | string): string {
   return `${name} ${value}`;
 }
 
+/** A worktree that is gone is not shown as if one could go there. */
+function worktreeText(path: string | null): string {
+  if (path === null) return orDash(path);
+  return existsSync(path) ? cleanLine(path) : 'removed';
+}
+
 function usageLine({ usage }: TaskDetail): string | null {
   const parts: string[] = [];
   if (usage.inputTokens !== undefined) parts.push(`${usage.inputTokens} tokens in`);
@@ -62,7 +69,7 @@ function attemptLines(attempt: AttemptView): string[] {
     `  attempt ${attempt.number}  ${state}  ${dateTime(attempt.startedMs)}`,
     ...(attempt.reason ? [`    ${cleanLine(attempt.reason)}`] : []),
     `    ${attempt.level}; limits ${attempt.enforced.join(', ') || 'none'}; network ${cleanLine(attempt.network)}`,
-    `    worktree ${cleanLine(orDash(attempt.worktree))}`,
+    `    worktree ${worktreeText(attempt.worktree)}`,
     `    files    ${cleanLine(attempt.directory)}`,
   ];
   const summary =

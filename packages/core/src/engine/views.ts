@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { AgentReport, Usage } from '../agents/types.ts';
 import type { AttemptView, TaskDetail, TaskView } from '../api/contract.ts';
 import { attemptPaths } from '../attempts/paths.ts';
@@ -90,8 +89,7 @@ function attemptView(attempt: Attempt, stateDir: string): AttemptView {
     sessionId: attempt.session_id,
     base: attempt.base,
     head: attempt.head,
-    // What was removed is not shown as if it were there.
-    worktree: attempt.worktree !== null && existsSync(attempt.worktree) ? attempt.worktree : null,
+    worktree: attempt.worktree,
     directory: attemptPaths(stateDir, attempt.id).dir,
     startedMs: attempt.started_ms,
     endedMs: attempt.ended_ms,
