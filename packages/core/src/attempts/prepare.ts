@@ -1,9 +1,11 @@
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Launch } from '../agents/types.ts';
+import { standIns } from '../sandbox/stand-ins.ts';
 import type { Mount, Sandbox, SandboxRole, StartSpec } from '../sandbox/types.ts';
 import { DroverError } from '../shared/errors.ts';
 import { giveTree } from '../shared/give-tree.ts';
+import { mountPoints } from '../shared/mount-points.ts';
 import {
   createWorktree,
   gitIdentity,
@@ -69,11 +71,12 @@ export async function prepareAttempt(services: AttemptServices, attempt: Attempt
   if (!contained) await useShadowInPlace(repository, worktree, paths.shadow);
   const launch = await launchOf(services, attempt, worktree.path, sandbox);
   const home: Mount = { kind: 'rw', src: paths.home, dst: services.userHome };
+  const mounts = [home, ...shadowMounts, ...launch.mounts];
   const spec: SavedSpec = {
     env: launch.env,
     cwd: worktree.path,
     hostname: attempt.id,
-    mounts: contained ? orderMounts([home, ...shadowMounts, ...launch.mounts]) : [],
+    mounts: contained ? orderMounts([...standIns(mounts, await mountPoints()), ...mounts]) : [],
   };
   await writeAtomically(join(paths.dir, 'spec.json'), JSON.stringify(spec));
   return { sandbox, start: await startSpec(attempt, launch, spec, sandbox) };

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { DroverError } from '../shared/errors.ts';
+import { mountPoints } from '../shared/mount-points.ts';
 import { exists } from './files.ts';
 import { requireTool, runTool } from './tool.ts';
 
@@ -28,17 +28,4 @@ export async function refuseMounts(path: string): Promise<void> {
     `${inside} is still mounted`,
     'A sandbox or a process of yours still uses it; end it, then try again.',
   );
-}
-
-async function mountPoints(): Promise<string[]> {
-  const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
-  return table
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => unescapeMount(line.split(' ')[4] ?? ''));
-}
-
-/** The kernel writes space, tab, newline and backslash of a mount point in octal. */
-function unescapeMount(text: string): string {
-  return text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
