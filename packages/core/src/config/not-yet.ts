@@ -5,6 +5,8 @@ import { formatPlace } from './issues.ts';
 const NOT_YET: readonly { key: string /** A value that already says how it is. */; honest?: unknown }[] = [
   { key: 'execution_engine.scheduling.preemption_enabled', honest: false },
   { key: 'execution_engine.monitoring' },
+  { key: 'agents.*.path' },
+  { key: 'agents.*.args' },
 ];
 
 /** Has this key no effect in this version? */
@@ -24,6 +26,8 @@ export function notYetWarnings(entries: Iterable<Entry>): string[] {
   });
 }
 
+/** `*` stands for one name. */
 function covers(row: string, key: string): boolean {
-  return key === row || key.startsWith(`${row}.`);
+  const parts = key.split('.');
+  return row.split('.').every((part, i) => (part === '*' ? parts[i] !== undefined : part === parts[i]));
 }

@@ -1,6 +1,6 @@
 import { AGENTS, COMMON_ENVIRONMENT, findAgent, keepVariables } from '../agents/index.ts';
 import type * as c from '../api/contract.ts';
-import { type Config, type LoadedConfig, loadConfig } from '../config/index.ts';
+import { agentSettings, type Config, type LoadedConfig, loadConfig, passEnvironment } from '../config/index.ts';
 import { type MachineFacts, readPlan, resolveTask, taskFingerprint } from '../plan/index.ts';
 import { estimateMemory } from '../scheduler/index.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -121,6 +121,7 @@ export class Submissions {
       ...COMMON_ENVIRONMENT,
       ...AGENTS.flatMap((agent) => agent.environment),
       ...config.environmentPass,
+      ...AGENTS.flatMap((agent) => agentSettings(config, agent).env),
     ]);
     const recorded = store.transaction(() => this.#write(ground.repository, plan, base, chosen, env, config));
     this.#parts.fleet.poke();
@@ -172,7 +173,7 @@ export class Submissions {
       const before = known.get(task.id);
       const skipped = isDone(before, fingerprint) && task.dependsOn.every((name) => done.has(name));
       if (skipped) done.add(task.id);
-      else this.#queue(planId, before, task, position, fingerprint, config);
+      else this.#queue(planId, before, task, position, fingerprint, env, config);
       const ref = `${plan.name}/${task.id}`;
       events.emit('task_queued', { ref, plan: plan.name }, skipped ? 'done already, unchanged' : 'queued', { skipped });
       return { ref, state: skipped ? ('ended' as const) : ('queued' as const), skipped };
@@ -181,18 +182,25 @@ export class Submissions {
     return { tasks, sinceEvent };
   }
 
+  /** What the user's configuration lets through of his environment: for every agent, and for this one. */
+  #passed(task: TaskDefinition, env: Readonly<Record<string, string>>, config: Config): Record<string, string> {
+    const agent = findAgent(task.agent);
+    return passEnvironment(env, [...config.environmentPass, ...agentSettings(config, agent).env]);
+  }
+
   #queue(
     planId: number,
     before: TaskWithPlan | undefined,
     task: TaskDefinition,
     position: number,
     fingerprint: string,
+    env: Readonly<Record<string, string>>,
     config: Config,
   ): void {
     const { store, clock } = this.#parts;
     const row = {
       position,
-      definition_json: JSON.stringify(task),
+      definition_json: JSON.stringify({ ...task, env: { ...this.#passed(task, env, config), ...task.env } }),
       fingerprint,
       class: task.class,
       state: 'queued' as const,
