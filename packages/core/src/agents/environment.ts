@@ -3,6 +3,17 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Env, PrepareContext } from './types.ts';
 
+/** Variables that every agent may see and that name a file or directory, which must be visible inside. */
+export const PATH_VARIABLES: readonly string[] = [
+  'NODE_EXTRA_CA_CERTS',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'REQUESTS_CA_BUNDLE',
+  'CURL_CA_BUNDLE',
+  'GIT_SSL_CAINFO',
+  'PIP_CERT',
+];
+
 /**
  * What every agent may see of a submission's environment: names, or prefixes ending in `*`. Nothing else comes along, so
  * that a key of one tool is never handed to another. Adapters add their own (`AgentAdapter.environment`).
@@ -31,24 +42,7 @@ export const COMMON_ENVIRONMENT: readonly string[] = [
   'https_proxy',
   'all_proxy',
   'no_proxy',
-  'NODE_EXTRA_CA_CERTS',
-  'SSL_CERT_FILE',
-  'SSL_CERT_DIR',
-  'REQUESTS_CA_BUNDLE',
-  'CURL_CA_BUNDLE',
-  'GIT_SSL_CAINFO',
-  'PIP_CERT',
-];
-
-/** Those of {@link COMMON_ENVIRONMENT} that name a file or directory, which must be visible inside. */
-export const PATH_VARIABLES: readonly string[] = [
-  'NODE_EXTRA_CA_CERTS',
-  'SSL_CERT_FILE',
-  'SSL_CERT_DIR',
-  'REQUESTS_CA_BUNDLE',
-  'CURL_CA_BUNDLE',
-  'GIT_SSL_CAINFO',
-  'PIP_CERT',
+  ...PATH_VARIABLES,
 ];
 
 /** Git settings of agents: housekeeping belongs to whoever owns the object store. */
